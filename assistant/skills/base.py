@@ -1,0 +1,66 @@
+"""Contract of a skill: sentences in en.yaml beside skill.py, one method per intent."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from assistant.intent.base import Intent
+
+if TYPE_CHECKING:
+    from assistant.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a skill did and what is to be said.
+
+    reply: text for the voice; "" says nothing.
+    action: JSON-ready description of what was done, None when nothing was
+        (a question was answered, or it failed).
+    ok: False when it could not be done; the reply then says why.
+    question: True when the reply asks something and an answer is expected.
+    expects: intent name that a bare answer (such as "five minutes") completes.
+    control: a request to the pipeline: "" or "stop" (be silent now).
+    """
+
+    reply: str = ""
+    action: dict[str, Any] | None = None
+    ok: bool = True
+    question: bool = False
+    expects: str = ""
+    control: str = ""
+
+
+@dataclass
+class TurnContext:
+    """What a skill may know and use during one turn.
+
+    now: wall-clock time with time zone, from the clock that tests can set.
+    utterance: the text as heard.
+    last_reply, last_utterance: of the turn before, for "repeat that".
+    """
+
+    now: Callable[[], datetime]
+    state: State
+    utterance: str = ""
+    last_reply: str = ""
+    last_utterance: str = ""
+    abilities: tuple[str, ...] = field(default=())
+
+
+class Skill(ABC):
+    """Answers the intents whose names begin with its own name."""
+
+    name: str
+    """Folder name and first part of the intent names."""
+
+    abilities: tuple[str, ...] = ()
+    """Short phrases for "what can you do", such as "set timers"."""
+
+    @abstractmethod
+    def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        """Does what the intent says. Raises SkillError with a speakable message."""

@@ -1,0 +1,1 @@
+"""An engine for small language models with an adaptive KV cache."""
