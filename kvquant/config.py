@@ -15,7 +15,7 @@ GREEDY_BELOW = 1e-4
 class Sampling:
     """How the next token is chosen from the logits.
 
-    temperature: 0 (or less than 1e-4) takes the likeliest token; otherwise logits are divided by it.
+    temperature: divides the logits; 0 (or less than 1e-4) takes the likeliest token.
     top_k: keep the k likeliest tokens; 0 keeps all.
     top_p: keep the likeliest tokens whose probabilities reach this sum, in (0, 1].
     min_p: keep tokens at least this fraction as likely as the likeliest one, in [0, 1].
