@@ -73,9 +73,9 @@ def problems(model: Model, folder: Path) -> list[Problem]:
         if problem is None:
             try:
                 if sha256_of(path) != f.sha256:
-                    problem = Problem(path, "checksum", "its contents are not the known ones")
+                    problem = Problem(path, "checksum", "has a wrong checksum")
             except OSError as exc:
-                problem = Problem(path, "unreadable", f"it cannot be read: {exc.strerror}")
+                problem = Problem(path, "unreadable", f"cannot be read: {exc.strerror}")
         if problem is not None:
             found.append(problem)
     return found
