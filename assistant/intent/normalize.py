@@ -1,0 +1,117 @@
+"""Text as a recogniser writes it -> plain text for matching."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from assistant.intent.values.tokens import fold
+
+_CONTRACTIONS = {
+    "what's": "what is",
+    "whats": "what is",
+    "what're": "what are",
+    "how's": "how is",
+    "where's": "where is",
+    "when's": "when is",
+    "who's": "who is",
+    "that's": "that is",
+    "there's": "there is",
+    "it's": "it is",
+    "let's": "let us",
+    "i'm": "i am",
+    "i'd": "i would",
+    "i'll": "i will",
+    "i've": "i have",
+    "you're": "you are",
+    "we're": "we are",
+    "can't": "cannot",
+    "won't": "will not",
+    "don't": "do not",
+    "dont": "do not",
+    "doesn't": "does not",
+    "didn't": "did not",
+    "isn't": "is not",
+    "aren't": "are not",
+    "o clock": "o'clock",
+    "oclock": "o'clock",
+}
+_CONTRACTION = re.compile(
+    r"(?<![\w'])(?:" + "|".join(map(re.escape, _CONTRACTIONS)) + r")(?![\w'])"
+)
+
+# p.m., p. m. and "p m" after a number, never "a m..." in the middle of talk
+_MERIDIEM = re.compile(r"(?<![^\W\d_])([ap])\.\s?m\b\.?")
+_SPELLED_MERIDIEM = re.compile(r"(?<=\w)\s([ap])\sm(?=$|[\s.,!?])")
+_LETTERS = re.compile(r"(?<![\w.])(?:[a-z]\.){2,}(?![a-z])")
+_SENTENCE_MARKS = re.compile(r"[!?;…\"“”()\[\]{}¡¿*_~<>|\\]+")
+_COMMA_OR_STOP = re.compile(r"[.,:](?!\d)|(?<!\d)[,:]")
+_SPACE = re.compile(r"\s+")
+
+_PREFIXES = (
+    "hey there", "hello there", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
+    "uhm", "hmm", "er", "ah", "well", "so", "now", "right", "alright", "all right", "yeah", "yes",
+    "please", "kindly", "just", "actually", "excuse me", "sorry",
+    "could you", "can you", "would you", "will you", "could you please", "would you mind",
+    "would you be so kind as to", "do me a favor and", "do me a favour and",
+    "i would like you to", "i want you to", "i need you to", "you could", "go ahead and",
+)  # fmt: skip
+_SUFFIXES = (
+    "please", "thank you", "thanks", "thank you very much", "thank you so much", "many thanks",
+    "thanks a lot", "cheers", "ta", "for me", "would you", "will you", "could you", "can you",
+    "if you can", "if you could", "if you do not mind", "if you would", "um", "uh", "erm", "er",
+    "okay", "ok", "alright", "all right", "mate", "dear", "buddy", "right away", "now please",
+)  # fmt: skip
+
+
+def normalize(text: str) -> str:
+    """Lower case, no punctuation, plain quotes and accents, contractions written out.
+
+    Numbers keep their digits and signs ("1,000", "20.5", "7:30", "1/2", "-5", "50%", "½");
+    words for numbers stay words.
+    """
+    plain = _without_accents(fold(text))
+    plain = _MERIDIEM.sub(r"\1m ", plain)
+    plain = _LETTERS.sub(lambda match: match.group().replace(".", ""), plain)
+    plain = _SENTENCE_MARKS.sub(" ", plain)
+    plain = _COMMA_OR_STOP.sub(" ", plain)
+    plain = _SPACE.sub(" ", plain).strip()
+    plain = _SPELLED_MERIDIEM.sub(r" \1m", plain)
+    return _CONTRACTION.sub(lambda match: _CONTRACTIONS[match.group()], plain)
+
+
+def strip_courtesy(text: str) -> str:
+    """Takes greetings, courtesy and fillers off both ends of a normalised text.
+
+    A text of nothing else ("thank you", "please") stays as it is.
+    """
+    words = text.split()
+    start, end = 0, len(words)
+    while taken := _phrase_length(words, start, end, _PREFIX_SET, at_end=False):
+        start += taken
+    while taken := _phrase_length(words, start, end, _SUFFIX_SET, at_end=True):
+        end -= taken
+    return " ".join(words[start:end]) if start < end else text
+
+
+_PREFIX_SET = frozenset(_PREFIXES)
+_SUFFIX_SET = frozenset(_SUFFIXES)
+_LONGEST = max(len(phrase.split()) for phrase in _PREFIXES + _SUFFIXES)
+
+
+def _phrase_length(
+    words: list[str], start: int, end: int, phrases: frozenset[str], *, at_end: bool
+) -> int:
+    """Words of the longest courtesy phrase at one end of ``words[start:end]``; 0 for none."""
+    for length in range(min(_LONGEST, end - start), 0, -1):
+        piece = words[end - length : end] if at_end else words[start : start + length]
+        if " ".join(piece) in phrases:
+            return length
+    return 0
+
+
+def _without_accents(text: str) -> str:
+    """é -> e, ß -> ss; signs such as ½ and letters of other scripts stay."""
+    split = unicodedata.normalize("NFD", text)
+    bare = "".join(char for char in split if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare).replace("ß", "ss")

@@ -1,0 +1,204 @@
+"""Numbers as people say and recognisers write them: words and digits are the same.
+
+Understood: whole numbers ("one hundred and five", "a hundred", "1,000", "3 million"),
+decimals ("twenty point five", "20 point 5", "point five"), fractions ("a half",
+"three quarters", "1/2", "½"), mixed numbers ("20 and a half", "1 1/2", "1½"),
+"a dozen", "a couple", "minus five". What is not surely one number is None.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from fractions import Fraction
+
+from assistant.intent.values.cardinal import (
+    SCALES,
+    UNITS,
+    ZEROS,
+    Hit,
+    Tokens,
+    digits_at,
+    match_below_hundred,
+    match_integer,
+    word_at,
+)
+from assistant.intent.values.ordinal import match_ordinal, parse_ordinal
+from assistant.intent.values.span import Span
+from assistant.intent.values.tokens import tokenize
+
+__all__ = ["find_numbers", "match_number", "parse_number", "parse_ordinal", "plain"]
+
+_DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
+_ONE_IS_NO_NUMBER_AFTER = frozenset("this that the which each every any no some last next".split())
+
+
+def parse_number(text: str) -> int | float | None:
+    """The number that the whole text is, or None.
+
+    "oh" alone is 0. Ordinals are not numbers here, see ``parse_ordinal``.
+    """
+    tokens = tokenize(text)
+    if len(tokens) == 1 and tokens[0].text == "oh":
+        return 0
+    hit = match_number(tokens, 0)
+    return plain(hit.value) if hit and hit.end == len(tokens) else None
+
+
+def find_numbers(text: str) -> list[Span[int | float]]:
+    """All numbers in a sentence, from left to right; ordinals are left out."""
+    tokens = tokenize(text)
+    spans: list[Span[int | float]] = []
+    i = 0
+    while i < len(tokens):
+        hit = match_number(tokens, i)
+        ordinal = match_ordinal(tokens, i)
+        if ordinal and (hit is None or ordinal.end >= hit.end):
+            i = ordinal.end
+        elif hit is None:
+            i += 1
+        else:
+            lone_one = hit.end == i + 1 and tokens[i].text == "one"
+            if not (lone_one and word_at(tokens, i - 1) in _ONE_IS_NO_NUMBER_AFTER):
+                span = Span(tokens[i].start, tokens[hit.end - 1].end, plain(hit.value))
+                spans.append(span)
+            i = hit.end
+    return spans
+
+
+def plain(value: Fraction) -> int | float:
+    """An int when it is whole, else a float."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def match_number(tokens: Tokens, i: int, *, signed: bool = True) -> Hit | None:
+    """The longest number that begins at token i; a sign only when ``signed``."""
+    if signed and i < len(tokens) and _is_minus(tokens, i):
+        hit = _match_unsigned(tokens, i + 1)
+        return Hit(-hit.value, hit.end) if hit else None
+    return _match_unsigned(tokens, i)
+
+
+def _is_minus(tokens: Tokens, i: int) -> bool:
+    if tokens[i].text in ("minus", "negative"):
+        return True
+    after = i + 1 < len(tokens) and tokens[i + 1].is_number and tokens[i + 1].glued
+    return tokens[i].text == "-" and after and not (i and tokens[i].glued)
+
+
+def _match_unsigned(tokens: Tokens, i: int) -> Hit | None:
+    found = (_match_fraction(tokens, i), _match_mixed(tokens, i), _match_group(tokens, i))
+    return max(filter(None, found), key=lambda hit: hit.end, default=None)
+
+
+def _match_group(tokens: Tokens, i: int) -> Hit | None:
+    """ "a couple", "a dozen", "two dozen", "half a dozen"."""
+    start = i + 1 if word_at(tokens, i) == "a" else i
+    if start > i and word_at(tokens, start) == "couple":
+        return Hit(Fraction(2), start + 1)
+    count = match_integer(tokens, i)
+    if count is None and word_at(tokens, i) == "half":
+        count = Hit(Fraction(1, 2), i + 2 if word_at(tokens, i + 1) == "a" else i + 1)
+    if count is None and (start > i or word_at(tokens, i) == "dozen"):
+        count = Hit(Fraction(1), start)
+    if count is not None and word_at(tokens, count.end) in ("dozen", "dozens"):
+        return Hit(count.value * 12, count.end + 1)
+    return None
+
+
+def _match_mixed(tokens: Tokens, i: int) -> Hit | None:
+    """A whole number with what may follow: decimals, or a fraction."""
+    whole = match_integer(tokens, i)
+    if whole is None:
+        dot = word_at(tokens, i) == "." and i + 1 < len(tokens) and tokens[i + 1].glued
+        if word_at(tokens, i) == "point" or (dot and not tokens[i].glued):
+            decimals = _match_decimals(tokens, i + 1)
+            return _scaled(tokens, decimals) if decimals else None
+        return None
+    if word_at(tokens, whole.end) in ("point", "dot") and whole.value.denominator == 1:
+        decimals = _match_decimals(tokens, whole.end + 1)
+        return (
+            _scaled(tokens, Hit(whole.value + decimals.value, decimals.end)) if decimals else whole
+        )
+    joined = word_at(tokens, whole.end) in ("and", "&")
+    part = _match_fraction(tokens, whole.end + 1 if joined else whole.end)
+    if part is None or part.value >= 1 or whole.value.denominator != 1:
+        return whole
+    if not joined and not _in_signs(tokens, whole.end):
+        return whole
+    scale = SCALES.get(tokens[whole.end - 1].text, 1)
+    return Hit(whole.value + part.value * scale, part.end)
+
+
+def _in_signs(tokens: Tokens, i: int) -> bool:
+    """True at 1/2 and ½, which may follow a whole number without "and"."""
+    return not tokens[i].is_word
+
+
+def _scaled(tokens: Tokens, hit: Hit) -> Hit:
+    scale = SCALES.get(word_at(tokens, hit.end))
+    return Hit(hit.value * scale, hit.end + 1) if scale else hit
+
+
+def _match_decimals(tokens: Tokens, i: int) -> Hit | None:
+    """What follows "point", as a value below one: "five", "oh two", "seventy-one", "25"."""
+    digits, at = "", i
+    while at < len(tokens):
+        word = tokens[at].text
+        if word in _DIGIT_WORDS:
+            digits += str(_DIGIT_WORDS[word])
+        elif word.isdecimal():
+            digits += word
+        else:
+            break
+        at += 1
+    pair = match_below_hundred(tokens, at)
+    if pair is not None and not digits.strip("0"):
+        digits, at = digits + str(pair.value), pair.end
+    return Hit(Fraction(int(digits), 10 ** len(digits)), at) if 0 < len(digits) <= 15 else None
+
+
+def _match_fraction(tokens: Tokens, i: int) -> Hit | None:
+    """ "half", "a quarter", "three quarters", "two thirds", "1/2", "½", "half a million"."""
+    if not 0 <= i < len(tokens):
+        return None
+    if len(tokens[i].text) == 1 and not tokens[i].is_word and not tokens[i].is_number:
+        value = unicodedata.numeric(tokens[i].text, None)
+        return Hit(Fraction(value).limit_denominator(100), i + 1) if value is not None else None
+    top, bottom = digits_at(tokens, i), digits_at(tokens, i + 2)
+    if word_at(tokens, i + 1) == "/" and top is not None:
+        if bottom and word_at(tokens, i + 3) != "/" and tokens[i + 1].glued and tokens[i + 2].glued:
+            return Hit(top / bottom, i + 3)
+        return None
+    return _match_fraction_words(tokens, i)
+
+
+def _match_fraction_words(tokens: Tokens, i: int) -> Hit | None:
+    word = word_at(tokens, i)
+    if word in ("half", "quarter"):
+        hit: Hit | None = Hit(Fraction(1, 2 if word == "half" else 4), i + 1)
+    elif word in ("a", "an", "one"):
+        hit = _match_denominator(tokens, i + 1, Fraction(1))
+    else:
+        count = match_integer(tokens, i)
+        hit = _match_denominator(tokens, count.end, count.value) if count else None
+    if hit is None:
+        return None
+    after = hit.end + 1 if word_at(tokens, hit.end) == "of" else hit.end
+    after = after + 1 if word_at(tokens, after) == "a" else after
+    return _scaled(tokens, Hit(hit.value, after)) if word_at(tokens, after) in SCALES else hit
+
+
+def _match_denominator(tokens: Tokens, i: int, count: Fraction) -> Hit | None:
+    """The part of a fraction after its count; "seconds" are never a fraction."""
+    i = i + 1 if word_at(tokens, i) == "-" else i
+    word = word_at(tokens, i)
+    if word in ("half", "halves") and (word == "half") == (count == 1):
+        return Hit(count / 2, i + 1)
+    if word == "quarters" or (word == "quarter" and count in (1, 3)):
+        return Hit(count / 4, i + 1)
+    place = match_ordinal(tokens, i, plural=count != 1)
+    if place is None or place.value < 3 or not tokens[i].is_word:
+        return None
+    if tokens[place.end - 1].text.rstrip("s") == "second":
+        return None
+    return Hit(count / place.value, place.end)
