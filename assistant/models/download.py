@@ -123,9 +123,7 @@ class Downloader:
             check_room(part.parent, total - start)
         done = start
         try:
-            with part.open("r+b" if start else "wb") as f:
-                f.seek(start)
-                f.truncate()
+            with part.open("ab" if start else "wb") as f:
                 while chunk := response.read(_CHUNK):
                     done += len(chunk)
                     if total is not None and done > total:
