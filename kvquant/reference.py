@@ -172,13 +172,14 @@ class ReferenceCache:
 
 
 def _rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
-    mean_square = np.mean(x * x, axis=1, keepdims=True, dtype=np.float32)
+    mean_square: Floats = np.mean(x * x, axis=1, keepdims=True)
     root: Floats = np.sqrt(mean_square + np.float32(eps))
     return x / root * weight
 
 
 def _silu(x: Floats) -> Floats:
-    return x / (np.float32(1.0) + np.exp(-x))
+    growth: Floats = np.exp(-x)
+    return x / (growth + np.float32(1.0))
 
 
 def _softmax(scores: Floats) -> Floats:
