@@ -35,12 +35,7 @@ class Engine:
         Raises ModelFileError, SettingError.
         """
         params = Hyperparams.from_file(file)
-        if not isinstance(n_ctx, int) or not 1 <= n_ctx <= params.n_ctx_train:
-            raise SettingError(
-                "context.range",
-                f"The context must be from 1 to {params.n_ctx_train} tokens for this model, "
-                f"not {n_ctx!r}.",
-            )
+        _check_context(params, n_ctx)
         self.tokenizer = Tokenizer.from_metadata(file.metadata)
         self.chat = ChatFormat(self.tokenizer, file.metadata)
         self.n_ctx = n_ctx
@@ -81,7 +76,7 @@ class Engine:
                 "threads.range", f"threads must be from 1 to {_MAX_THREADS}, not {threads!r}."
             )
         file = ModelFile.open(path)
-        Hyperparams.from_file(file)
+        _check_context(Hyperparams.from_file(file), n_ctx)
         name, loaded = load_backend(backend, os.fspath(path), threads=threads, kv=kv)
         return cls(file, loaded, name, n_ctx)
 
@@ -117,6 +112,15 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_context(params: Hyperparams, n_ctx: int) -> None:
+    if not isinstance(n_ctx, int) or not 1 <= n_ctx <= params.n_ctx_train:
+        raise SettingError(
+            "context.range",
+            f"The context must be from 1 to {params.n_ctx_train} tokens for this model, "
+            f"not {n_ctx!r}.",
+        )
 
 
 def _info(
