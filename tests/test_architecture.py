@@ -31,9 +31,10 @@ LAYERS: list[set[str]] = [
 
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
-    {"config"},
+    {"config", "blas", "weight_formats", "stop_text"},
     {"gguf", "tokenizer", "sampler"},
-    {"reference", "native_backend"},
+    {"hyperparams", "chat", "backend"},
+    {"reference", "session"},
     {"engine"},
     {"bench"},
     {"cli"},
