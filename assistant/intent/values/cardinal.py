@@ -18,25 +18,15 @@ class Hit(NamedTuple):
     end: int
 
 
-UNITS = {
-    word: value
-    for value, word in enumerate("one two three four five six seven eight nine".split(), start=1)
-}
-TEENS = {
-    word: value
-    for value, word in enumerate(
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
-        start=10,
-    )
-}
-TENS = {
-    word: value
-    for value, word in zip(
-        range(20, 100, 10),
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(),
-        strict=True,
-    )
-} | {"fourty": 40}
+def _count_up(words: str, start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + n * step for n, word in enumerate(words.split())}
+
+
+UNITS = _count_up("one two three four five six seven eight nine", 1)
+TEENS = _count_up(
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10
+)
+TENS = _count_up("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10) | {"fourty": 40}
 FUSED = {ten + unit: n + m for ten, n in TENS.items() for unit, m in UNITS.items()}
 """Written without the hyphen, as some recognisers do: "twentyfive"."""
 

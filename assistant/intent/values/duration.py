@@ -54,10 +54,10 @@ _NEXT_LOWER = {"hour": "minute", "minute": "second"}
 _WHOLE = ("full", "whole", "entire", "solid")
 _MORE = ("more", "extra", "additional", "further")
 _CHOICE = ("or", "to", "-", "till", "until", "/")
-_ENDS = frozenset(
-    ("", ".", ",", "!", "?", "please", "for", "timer", "timers", "alarm", "countdown", "called")
-    + ("named", "labelled", "labeled", "from", "on", "in", "now", "thanks", "thank", "later", "ago")
-)
+_ENDS = {"", ".", ",", "!", "?", "please", "thanks", "thank", "now", "later", "ago", "from"} | {
+    *("for", "on", "in", "timer", "timers", "alarm", "countdown"),
+    *("called", "named", "labelled", "labeled"),
+}
 """What may follow "one hour thirty" for the thirty to be minutes."""
 
 

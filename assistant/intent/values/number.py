@@ -29,7 +29,9 @@ from assistant.intent.values.tokens import tokenize
 __all__ = ["find_numbers", "match_number", "parse_number", "parse_ordinal", "plain"]
 
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
-_ONE_IS_NO_NUMBER_AFTER = frozenset("this that the which each every any no some last next".split())
+_ONE_IS_NO_NUMBER_AFTER = frozenset(
+    ("this", "that", "the", "which", "each", "every", "any", "no", "some", "last", "next")
+)
 
 
 def parse_number(text: str) -> int | float | None:

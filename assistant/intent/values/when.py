@@ -1,0 +1,348 @@
+"""Moments: "ten to seven tomorrow morning", "next friday at noon", "in half an hour".
+
+The next occurrence of what was said: "at 7" is seven in the morning or in the evening,
+whichever comes first; on another day than today the first of the two (but "12" is noon).
+Local wall time is kept across a change of the clocks: a time that is skipped moves
+forward by the gap, a time that comes twice is its first occurrence still ahead. Hours,
+minutes and seconds ("in 3 hours") are elapsed time; days and longer keep the wall time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.clock import Clock, match_clock
+from assistant.intent.values.date import DayHit, add_months, match_day
+from assistant.intent.values.duration import Length, match_length
+from assistant.intent.values.span import Span
+from assistant.intent.values.tokens import tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """at: the moment, with the time zone of ``now``.
+
+    has_date: a day was named ("tomorrow", "in a week", "tonight").
+    has_time: a time of day or an exact distance was named; without it ``at`` is the
+        beginning of the day, or a usual hour of the part of the day that was named.
+    """
+
+    at: datetime
+    has_date: bool
+    has_time: bool
+
+
+_PARTS = {
+    "morning": "morning",
+    "afternoon": "afternoon",
+    "evening": "evening",
+    "night": "night",
+    "lunchtime": "noon",
+    "tonight": "night",
+    "tonite": "night",
+}
+_USUAL_HOUR = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21, "noon": 12}
+_NIGHT_ENDS = 5
+"""Before this hour "tonight" is the night that has already begun."""
+
+_CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
+_LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
+_AFTER_BARE = {
+    *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
+    *("called", "named", "labelled", "labeled", "with", "when", "so", "then", "because", "or"),
+    *("i", "we", "he", "she", "they", "it", "my", "that", "the", "thanks", "thank", "today"),
+    *("tomorrow", "tonight", "this", "next", "monday", "tuesday", "wednesday", "thursday"),
+    *("friday", "saturday", "sunday", "instead", "not", "if", "alarm", "reminder"),
+}
+"""Words that may follow a bare hour ("at 7") without making it a count."""
+
+
+def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | None:
+    """The moment that the whole text names, seen from ``now``, or None.
+
+    A bare hour counts ("seven"). It may lie in the past when the words say so
+    ("an hour ago", "today at 6 am" at noon). Raises ValueError when ``now`` has no time zone.
+    """
+    tokens = tokenize(text)
+    while tokens and tokens[-1].text in (".", "!", "?", ","):
+        tokens.pop()
+    reader = _Reader(tokens, now, day_first)
+    start = 0
+    while True:
+        hit = reader.longest(start, bare=True)
+        if hit is not None and hit[1] == len(tokens):
+            return hit[0]
+        if word_at(tokens, start) not in (*_LINKS, *_CUES):
+            return None
+        start += 1
+
+
+def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When] | None:
+    """The longest moment named in a sentence, or None when there is none that is sure."""
+    tokens = tokenize(text)
+    reader = _Reader(tokens, now, day_first)
+    best: Span[When] | None = None
+    i = 0
+    while i < len(tokens):
+        hit = reader.longest(i, bare=word_at(tokens, i - 1) in _CUES)
+        if hit is None:
+            i += 1
+            continue
+        when, end = hit
+        if when is not None and not reader.is_unsure(i, end):
+            span = Span(tokens[i].start, tokens[end - 1].end, when)
+            if best is None or span.end - span.start > best.end - best.start:
+                best = span
+        i = end
+    return best
+
+
+Hit = tuple[When | None, int]
+"""A moment and the index after its words; None for words that contradict each other."""
+
+
+class _Reader:
+    """Reads one text against one ``now``."""
+
+    def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:
+        if now.utcoffset() is None:
+            raise ValueError("now must have a time zone")
+        self.tokens, self.now, self.day_first = tokens, now, day_first
+
+    def longest(self, i: int, *, bare: bool) -> Hit | None:
+        """The longest moment that begins at token i; a bare hour only when ``bare``."""
+        try:
+            hits = (self.relative(i), self.pieces(i, bare=bare))
+            return max(filter(None, hits), key=lambda hit: hit[1], default=None)
+        except OverflowError:  # past the calendar's end: no moment
+            return None
+
+    def is_unsure(self, start: int, end: int) -> bool:
+        """True for one half of a choice ("at 7 or 8") or range ("from 7 to 8")."""
+        before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
+        if after in ("or", "to", "till", "until", "-", "and") and match_clock(self.tokens, end + 1):
+            return after != "and" or before == "between"
+        return before in ("or", "to", "and", "till", "-") and any(
+            (hit := match_clock(self.tokens, i)) and hit.end == start - 1
+            for i in range(max(0, start - 6), start - 1)
+        )
+
+    def relative(self, i: int) -> Hit | None:
+        """ "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
+        word = word_at(self.tokens, i)
+        if word == "now" or (word == "right" and word_at(self.tokens, i + 1) == "now"):
+            return When(self.now, True, True), i + (1 if word == "now" else 2)
+        forward = word in ("in", "within", "after")
+        hit = match_length(self.tokens, i + 1 if forward else i)
+        if hit is None:
+            return None
+        length, end = hit.length, hit.end
+        if forward:
+            if word_at(self.tokens, end) == "'":
+                end += 1
+            if word_at(self.tokens, end) in ("time", "from") and word == "in":
+                end += 2 if word_at(self.tokens, end + 1) == "now" else 1
+            return self._move(self.now, length, 1), end
+        word, follow = word_at(self.tokens, end), word_at(self.tokens, end + 1)
+        if word == "from" and follow in ("now", "right"):
+            return self._move(self.now, length, 1), end + (2 if follow == "now" else 3)
+        if word in ("later", "hence"):
+            return self._move(self.now, length, 1), end + 1
+        if word in ("ago", "earlier"):
+            return self._move(self.now, length, -1), end + 1
+        if word in ("before", "after", "from", "on"):
+            return self._around(length, word, end)
+        return None
+
+    def _around(self, length: Length, word: str, at: int) -> Hit | None:
+        """A length before or after another moment, or, at the end, before or after now."""
+        if word in ("before", "after") and word_at(self.tokens, at + 1) in ("", ".", ",", "!"):
+            return self._move(self.now, length, -1 if word == "before" else 1), at + 1
+        if word == "on" and (length.seconds or length.months):
+            return None
+        anchor = self.pieces(at + 1, bare=True)
+        if anchor is None:
+            return None
+        when, end = anchor
+        if when is None:
+            return None, end
+        moved = self._move(when.at, length, -1 if word == "before" else 1)
+        return When(moved.at, True, when.has_time or bool(length.seconds)), end
+
+    def _move(self, start: datetime, length: Length, sign: int) -> When:
+        days, part_of_day = divmod(length.days, 1)
+        months, part_of_month = divmod(length.months, 1)
+        seconds = length.seconds + part_of_day * 86_400 + part_of_month * 30 * 86_400
+        moved = start
+        if days or months:
+            day = add_months(start.date(), sign * int(months)) + timedelta(sign * int(days))
+            moved = _instant(day, start.timetz().replace(tzinfo=None), start)
+        if seconds:
+            elapsed = timedelta(seconds=float(seconds * sign))
+            moved = (moved.astimezone(UTC) + elapsed).astimezone(start.tzinfo)
+        return When(moved, bool(days or months), True)
+
+    def _distant_day(self, i: int) -> DayHit | None:
+        """ "in two days", "a week from tomorrow": a distance in days as a day."""
+        hit = self.relative(i)
+        length = match_length(self.tokens, i) or match_length(self.tokens, i + 1)
+        if hit is None or hit[0] is None or length is None or length.length.seconds:
+            return None
+        return DayHit((hit[0].at.date(),), hit[1])
+
+    def pieces(self, i: int, *, bare: bool) -> Hit | None:
+        """A time of day, a day and a part of the day, each at most once, in any order."""
+        clock: Clock | None = None
+        day: DayHit | None = None
+        part, bare_clock, end, at = "", False, i, i
+        while True:
+            hits: list[tuple[int, str]] = []
+            clock_hit = None if clock else match_clock(self.tokens, at)
+            day_hit = (
+                None
+                if day
+                else (
+                    match_day(self.tokens, at, self.now.date(), day_first=self.day_first)
+                    or self._distant_day(at)
+                )
+            )
+            part_hit = None if part else self._part(at, alone=at == i)
+            if clock_hit:
+                hits.append((clock_hit.end, "clock"))
+            if day_hit:
+                hits.append((day_hit.end, "day"))
+            if part_hit:
+                hits.append((part_hit[2], "part"))
+            if not hits:
+                if at == end and (link := self._after_links(at)) > at and end > i:
+                    at = link
+                    continue
+                break
+            end, kind = max(hits)
+            if kind == "clock" and clock_hit:
+                linked = at > i and word_at(self.tokens, at - 1) in _CUES
+                clock, bare_clock = clock_hit.clock, clock_hit.bare and not linked
+            elif kind == "day":
+                day = day_hit
+            elif part_hit:
+                part = part_hit[0]
+                if part_hit[1] is not None:
+                    day = day or DayHit(part_hit[1], end)
+            at = end
+        if end == i:
+            return None
+        if (
+            bare_clock
+            and not (day or part)
+            and (not bare or word_at(self.tokens, end) not in _AFTER_BARE)
+        ):
+            return None
+        return self._resolve(clock, day, part), end
+
+    def _after_links(self, i: int) -> int:
+        while word_at(self.tokens, i) in _LINKS:
+            i += 1
+        return i
+
+    def _part(self, i: int, *, alone: bool) -> tuple[str, tuple[date, ...] | None, int] | None:
+        """A part of the day, the days it names (None for no day), and the index after it."""
+        today = self.now.date()
+        word = word_at(self.tokens, i)
+        if word in ("tonight", "tonite"):
+            if self.now.hour < _NIGHT_ENDS:
+                return "night", (today - timedelta(1), today), i + 1
+            return "night", (today,), i + 1
+        at = i
+        if word == "this":
+            at, alone = i + 1, False
+        elif word in ("in", "at", "during"):
+            at = i + 2 if word_at(self.tokens, i + 1) == "the" else i + 1
+            alone = False
+        part = _PARTS.get(word_at(self.tokens, at), "")
+        if not part or (alone and not match_clock(self.tokens, self._after_links(at + 1))):
+            return None
+        return part, (today,) if word == "this" else None, at + 1
+
+    def _resolve(self, clock: Clock | None, day: DayHit | None, part: str) -> When | None:
+        if clock is None:
+            return self._whole_day(day, part)
+        settled = _settle(clock, part) if part else clock
+        if settled is None or (day is not None and not day.options):
+            return None
+        choices = settled.readings()
+        here, zone = self.now.astimezone(UTC), self.now.tzinfo
+        if day is None:
+            near = (self.now.date() + timedelta(shift) for shift in (-1, 0, 1))
+            moments = [moment for on in near for moment in self._moments(choices, on)]
+            soonest = min(moment for moment in moments if moment > here)
+            return When(soonest.astimezone(zone), False, True)
+        if len(choices) > 1 and clock.hour == 12:
+            choices = choices[-1:]  # "tomorrow at 12" is noon
+        for option in day.options:
+            moments = self._moments(choices, option)
+            if len(day.options) == 1 and option != self.now.date():
+                return When(moments[0].astimezone(zone), True, True)
+            ahead = [moment for moment in moments if moment > here]
+            if ahead:
+                return When(ahead[0].astimezone(zone), True, True)
+        return When(moments[-1].astimezone(zone), True, True)
+
+    def _moments(self, choices: tuple[Clock, ...], day: date) -> list[datetime]:
+        """In UTC, in order; a time that comes twice gives both."""
+        moments: set[datetime] = set()
+        for clock in choices:
+            wall = time(clock.hour % 24, clock.minute, clock.second)
+            first = _instant(day + timedelta(clock.hour // 24), wall, self.now)
+            moments.add(first.astimezone(UTC))
+            second = first.replace(fold=1)
+            if second.utcoffset() != first.utcoffset():
+                moments.add(second.astimezone(UTC))
+        return sorted(moments)
+
+    def _whole_day(self, day: DayHit | None, part: str) -> When | None:
+        hour = _USUAL_HOUR[part] if part else 0
+        if day is None:
+            clock = Clock(hour)
+            resolved = self._resolve(clock, None, "")
+            return resolved and When(resolved.at, False, False)
+        options = day.options
+        if not options:
+            return None
+        if len(options) > 1 and options[0] == self.now.date() and not part:
+            options = options[1:]
+        at = _instant(options[0], time(hour), self.now)
+        if part and len(options) > 1 and at <= self.now:
+            at = _instant(options[1], time(hour), self.now)
+        return When(at, True, False)
+
+
+_HOURS = {
+    "morning": range(12),
+    "noon": range(10, 16),
+    "afternoon": range(12, 19),
+    "evening": range(16, 25),
+    "night": range(17, 24 + _NIGHT_ENDS),
+}
+"""The hours of each part of the day, counted on past midnight."""
+
+
+def _settle(clock: Clock, part: str) -> Clock | None:
+    """The exact time in that part of the day; its hour is 24 or more after midnight.
+
+    None when they contradict each other ("7 am in the evening").
+    """
+    hours = [clock.hour, clock.hour + 24] if clock.exact else []
+    if not clock.exact:
+        hours = [clock.hour % 12 + half for half in (0, 12, 24)]
+    for hour in hours:
+        if hour in _HOURS[part]:
+            return replace(clock, hour=hour, exact=True)
+    return None
+
+
+def _instant(day: date, wall: time, now: datetime) -> datetime:
+    """Local wall time on a day in now's zone; a skipped time moves forward by the gap."""
+    local = datetime.combine(day, wall, tzinfo=now.tzinfo)
+    return local.astimezone(UTC).astimezone(now.tzinfo)
