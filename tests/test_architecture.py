@@ -13,18 +13,23 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import from its own layer's name and from layers before it;
 # names within one layer are independent of each other.
 LAYERS: list[set[str]] = [
-    {"errors"},
+    {"errors", "config_yaml"},
+    {"config_check"},
+    {"config_rules"},
     {"events", "config"},
     {"models", "timing", "state"},
     {"audio"},
     {"wake", "vad", "asr", "intent", "tts"},
     {"skills"},
     {"dialogue"},
-    {"listening", "speaking"},
+    {"worker", "listening", "speaking"},
+    {"ringing"},
     {"pipeline"},
-    {"assembly"},
+    {"assembly", "report"},
+    {"hear"},
+    {"demo"},
     {"service", "doctor"},
-    {"report"},
+    {"commands"},
     {"cli"},
     {"__main__"},
 ]

@@ -16,12 +16,15 @@ class Intent:
         ISO 8601 text, names as text).
     score: 0 to 1; 1.0 from the grammar.
     source: "grammar", "heads" or "dialogue".
+    asks: True when a value is missing, so that the skill will ask for it; the user may
+        still be about to say it.
     """
 
     name: str
     slots: dict[str, Any] = field(default_factory=dict)
     score: float = 1.0
     source: str = "grammar"
+    asks: bool = False
 
 
 class Understander(ABC):

@@ -1,0 +1,145 @@
+"""Builds the parts that the configuration names and puts them together."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from assistant import asr, intent, models, tts, vad, wake
+from assistant.audio import chime
+from assistant.audio.base import AudioSink, AudioSource
+from assistant.config import Config
+from assistant.dialogue.history import History
+from assistant.dialogue.llm import LanguageModel
+from assistant.dialogue.manager import Manager
+from assistant.events import EventBus
+from assistant.listening import Heard, Listener
+from assistant.pipeline import Pipeline
+from assistant.ringing import Ringer
+from assistant.skills.registry import Registry
+from assistant.speaking import Speaker
+from assistant.state import FILE_NAME, Clock, State, default_dir
+from assistant.tts.base import Speech, Voice
+
+log = logging.getLogger(__name__)
+
+
+class Assembly:
+    """The parts of one assistant; made once, used by one pipeline at a time."""
+
+    def __init__(self, cfg: Config, *, clock: Clock | None = None) -> None:
+        """Opens the state and the skills; models are loaded when they are first needed.
+
+        Raises StateError, IntentError.
+        """
+        self.cfg = cfg
+        self.bus = EventBus()
+        self.clock = clock or Clock.system()
+        self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
+        self.registry = Registry.load(cfg, self.state)
+        self.understander = intent.create(cfg.understand, self.registry.sentences())
+        self.llm = self._language_model()
+        self.manager = Manager(
+            state=self.state,
+            registry=self.registry,
+            understander=self.understander,
+            llm=self.llm,
+            history=History(cfg.dialogue),
+            now=self.clock.now,
+            emit=self.bus.emit,
+        )
+        self._voice: Voice | None = None
+        self._listener: Listener | None = None
+
+    def _language_model(self) -> LanguageModel | None:
+        if not self.cfg.llm.enabled:
+            return None
+        return LanguageModel(self.cfg.llm, self.cfg.dialogue, models_dir=self.models_dir)
+
+    @property
+    def models_dir(self) -> Path | None:
+        given = self.cfg.service.models_dir
+        return Path(given).expanduser() if given else None
+
+    def load(self, *, sound: bool = True, talk: bool = True) -> None:
+        """Loads the models side by side. Raises ModelError, PackageError of the first that fails."""
+        jobs: list[Callable[[], object]] = [self.understander.load]
+        if sound:
+            jobs += [self.voice, self.listener]
+        if talk and self.llm is not None:
+            jobs.append(self.llm.load)
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            futures: list[Future[object]] = [pool.submit(job) for job in jobs]
+        for future in futures:
+            future.result()
+
+    def voice(self) -> Voice:
+        """The loaded voice."""
+        if self._voice is None:
+            voice = tts.create(self.cfg.tts, models_dir=self.models_dir)
+            voice.load()
+            self._voice = voice
+        return self._voice
+
+    def listener(self) -> Listener:
+        """The loaded ear: voice activity and speech recognition."""
+        if self._listener is None:
+            detector = vad.create(self.cfg.vad, models_dir=self.models_dir)
+            detector.load()
+            recognizer = asr.create(self.cfg.asr, models_dir=self.models_dir)
+            recognizer.load()
+            self._listener = Listener(
+                self.cfg,
+                vad=detector,
+                recognizer=recognizer,
+                understand=self.manager.understand,
+                emit=self.bus.emit,
+            )
+        return self._listener
+
+    def pipeline(
+        self,
+        source: AudioSource,
+        sink: AudioSink,
+        *,
+        use_wake: bool = True,
+        record: Callable[[int, Speech], None] | None = None,
+        keep_audio: Callable[[int, Heard], None] | None = None,
+    ) -> Pipeline:
+        """A pipeline over these parts for one source and one sink."""
+        detector = wake.create(self.cfg.wake, models_dir=self.models_dir) if use_wake else None
+        if detector is not None:
+            detector.load()
+        speaker = Speaker(
+            self.voice(),
+            sink,
+            self.bus.emit,
+            speed=self.cfg.tts.speed,
+            pause_ms=self.cfg.tts.sentence_pause_ms,
+            fallback=chime.error(),
+        )
+        return Pipeline(
+            self.cfg,
+            source=source,
+            wake=detector,
+            listener=self.listener(),
+            speaker=speaker,
+            manager=self.manager,
+            ringer=Ringer(self.cfg.skills.timer, self.state),
+            bus=self.bus,
+            record=record,
+            keep_audio=keep_audio,
+        )
+
+    def close(self) -> None:
+        """Frees the models and closes the state."""
+        if self._listener is not None:
+            self._listener.close()
+        if self._voice is not None:
+            self._voice.close()
+        if self.llm is not None:
+            self.llm.close()
+        self.state.close()

@@ -1,0 +1,109 @@
+"""The ``assistant`` command."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from assistant import __version__
+from assistant.errors import AssistantError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line with all its commands."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
+    common.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="overrides",
+        help="override one setting, such as tts.speed=1.2 (may be repeated)",
+    )
+    common.add_argument("--json", action="store_true", help="print JSON on standard output")
+    common.add_argument("--verbose", "-v", action="store_true", help="log more, on standard error")
+
+    top = argparse.ArgumentParser(
+        prog="assistant", description="A voice assistant that runs wholly on this device."
+    )
+    top.add_argument("--version", action="version", version=f"assistant {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text, parents=[common])
+
+    run = add("run", "Listen and answer until stopped.")
+    run.add_argument("--audio", metavar="FILE", type=Path, help="a WAV file as the microphone")
+
+    demo = add("demo", "Speak a question into the own microphone path and answer it.")
+    demo.add_argument("--out", metavar="DIR", type=Path, default=Path(), help="folder of the WAVs")
+    demo.add_argument("--realtime", action="store_true", help="at the pace of real speech")
+
+    hear = add("hear", "Use audio files as the microphone, through the whole pipeline.")
+    hear.add_argument("files", metavar="FILE", nargs="+", type=Path, help="WAV or FLAC files")
+    hear.add_argument("--no-wake", action="store_true", help="every utterance is meant for us")
+    hear.add_argument("--realtime", action="store_true", help="at the pace of real speech")
+    hear.add_argument("--out", metavar="DIR", type=Path, help="folder of the answers' WAV files")
+
+    ask = add("ask", "Answer a typed sentence; without one, each line of standard input.")
+    ask.add_argument("text", nargs="*", help="what would be said")
+
+    say = add("say", "Speak a text.")
+    say.add_argument("text", nargs="*", help="what to say; without it, standard input")
+    say.add_argument("--out", metavar="WAV", type=Path, help="write a WAV file instead")
+    say.add_argument("--print", action="store_true", help="only print how it would be spoken")
+
+    models = add("models", "List, fetch or verify the model files.")
+    models.add_argument("action", choices=("list", "fetch", "verify"))
+    models.add_argument("names", nargs="*", help="names of models; all default ones if none")
+    models.add_argument("--all", action="store_true", help="the optional ones too")
+
+    doctor = add("doctor", "Check devices, levels, models and the rest.")
+    doctor.add_argument("--record", metavar="WAV", type=Path, help="record 5 s and show levels")
+    doctor.add_argument("--full", action="store_true", help="check the checksums of all models")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns 0 done, 2 wrong use, 3 something missing, 4 failed."""
+    args = parser().parse_args(argv)
+    logging.basicConfig(
+        level=logging.DEBUG if args.verbose else logging.WARNING,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal under LANG=C must not make an umlaut fatal.
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    try:
+        return _command(args.command)(args)
+    except AssistantError as error:
+        print(f"assistant: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"  {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("assistant: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    from assistant import commands
+
+    table = {
+        "run": commands.run,
+        "demo": commands.demo,
+        "hear": commands.hear,
+        "ask": commands.ask,
+        "say": commands.say,
+        "models": commands.models,
+        "doctor": commands.doctor,
+    }
+    return table[name]

@@ -1,0 +1,189 @@
+"""From a transcript to an answer: the grammar and the skills first, talk last."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from assistant.dialogue.history import History
+from assistant.dialogue.llm import LanguageModel
+from assistant.errors import LlmError
+from assistant.events import ActionDone, Event, IntentMatched, Trouble
+from assistant.intent.base import Intent, Understander
+from assistant.skills.base import Outcome, TurnContext
+from assistant.skills.registry import Registry
+from assistant.state import State
+
+log = logging.getLogger(__name__)
+
+NOT_HEARD = "Sorry, I didn't catch that."
+NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
+NOTHING_TO_STOP = ""
+
+TALK = "dialogue.talk"
+NONE = "none"
+
+# What a recogniser makes of a cough, a click or a hum.
+_FILLERS = frozenset("the a an you uh um hmm mm mhm huh oh ah eh and i it so bye".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to be said and what was understood.
+
+    pieces: the text of the answer as it comes; known_text: as much of it as is known
+        now (all of a skill's reply, nothing of a generated one).
+    outcome: answered, stopped, not_heard, not_understood or failed.
+    """
+
+    intent: Intent
+    pieces: Iterable[str]
+    outcome: str = "answered"
+    known_text: str = ""
+    action: dict[str, object] | None = None
+    question: bool = False
+    stop: bool = False
+
+
+class Manager:
+    """Holds what a conversation must remember; one turn at a time."""
+
+    def __init__(
+        self,
+        *,
+        state: State,
+        registry: Registry,
+        understander: Understander,
+        llm: LanguageModel | None,
+        history: History,
+        now: Callable[[], datetime],
+        emit: Callable[[Event], None],
+    ) -> None:
+        self._state = state
+        self._registry = registry
+        self._understander = understander
+        self._llm = llm
+        self._history = history
+        self._now = now
+        self._emit = emit
+        self._expects = ""
+        self._last_reply = ""
+        self._last_utterance = ""
+        self._utterance = ""
+
+    def respond(self, text: str, *, turn: int, cancel: threading.Event) -> Answer:
+        """Understands and acts; the text of the answer is generated as it is read."""
+        self._utterance = text
+        if not self.meaningful(text):
+            self._matched(turn, Intent(NONE, score=0.0, source="dialogue"))
+            return self._plain(Intent(NONE, score=0.0, source="dialogue"), NOT_HEARD, "not_heard")
+        intent = self.understand(text)
+        if intent is not None:
+            self._matched(turn, intent)
+            return self._act(intent, text, turn)
+        self._expects = ""
+        if self._llm is None:
+            unknown = Intent(NONE, score=0.0, source="dialogue")
+            self._matched(turn, unknown)
+            return self._plain(unknown, NOT_UNDERSTOOD, "not_understood")
+        talk = Intent(TALK, score=0.0, source="dialogue")
+        self._matched(turn, talk)
+        return Answer(intent=talk, pieces=self._talk(self._llm, text, turn, cancel))
+
+    def understand(self, text: str) -> Intent | None:
+        """The command in the text, also as an answer to the question just asked."""
+        intent = self._understander.understand(text)
+        if intent is None and self._expects:
+            intent = self._registry.complete(self._expects, text)
+        return intent
+
+    def meaningful(self, text: str) -> bool:
+        """False for what is no utterance: no word at all, or a single filler."""
+        words = re.findall(r"[^\W_]+", text.lower())
+        return bool(words) and not all(word in _FILLERS for word in words)
+
+    def is_stop(self, text: str) -> bool:
+        """True when the text asks to be silent now."""
+        intent = self._understander.understand(text)
+        return intent is not None and intent.name == "system.stop"
+
+    def said(self, text: str) -> None:
+        """Notes what was really said, for "repeat that" and for the history."""
+        if text:
+            self._last_reply = text
+        self._last_utterance = self._utterance
+
+    def vocabulary(self) -> list[str]:
+        """Words and phrases that are likely to be said now."""
+        return self._registry.vocabulary()
+
+    def volume(self) -> tuple[int, bool]:
+        """Volume (0 to 100) and whether the sound is muted."""
+        return self._registry.volume()
+
+    def _act(self, intent: Intent, text: str, turn: int) -> Answer:
+        context = TurnContext(
+            now=self._now,
+            state=self._state,
+            utterance=text,
+            last_reply=self._last_reply,
+            last_utterance=self._last_utterance,
+        )
+        outcome = self._registry.handle(intent, context)
+        self._expects = outcome.expects
+        self._emit(
+            ActionDone(
+                turn=turn,
+                skill=intent.name.split(".")[0],
+                ok=outcome.ok,
+                action=outcome.action,
+            )
+        )
+        return self._from_outcome(intent, outcome)
+
+    def _from_outcome(self, intent: Intent, outcome: Outcome) -> Answer:
+        return Answer(
+            intent=intent,
+            pieces=[outcome.reply] if outcome.reply else [],
+            outcome="answered" if outcome.ok else "failed",
+            known_text=outcome.reply,
+            action=outcome.action,
+            question=outcome.question,
+            stop=outcome.control == "stop",
+        )
+
+    def _plain(self, intent: Intent, text: str, outcome: str) -> Answer:
+        return Answer(intent=intent, pieces=[text], outcome=outcome, known_text=text)
+
+    def _talk(
+        self, llm: LanguageModel, text: str, turn: int, cancel: threading.Event
+    ) -> Iterator[str]:
+        facts = self._registry.facts(self._now())
+        said: list[str] = []
+        try:
+            for piece in llm.reply(text, facts=facts, history=self._history, cancel=cancel):
+                said.append(piece)
+                yield piece
+        except LlmError as error:
+            log.warning("no answer from the language model: %s", error)
+            self._emit(
+                Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint)
+            )
+            yield "" if said else "Sorry, I can't think of an answer right now."
+        if said and not cancel.is_set():
+            self._history.add(text, "".join(said), self._now())
+
+    def _matched(self, turn: int, intent: Intent) -> None:
+        self._emit(
+            IntentMatched(
+                turn=turn,
+                intent=intent.name,
+                score=intent.score,
+                source=intent.source,
+                slots=dict(intent.slots),
+            )
+        )

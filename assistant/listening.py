@@ -1,0 +1,322 @@
+"""From frames to one utterance: voice activity, end of turn and speech recognition.
+
+The recogniser runs in a thread of its own. When the user pauses, what was said so far is
+decoded at once: its words tell whether the sentence is finished, and when the pause turns
+out to be the end of the turn the transcript is there already.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistant.asr.base import Hypothesis, Recognizer
+from assistant.audio.base import FRAME_SAMPLES, SAMPLE_RATE, Frame, Pcm
+from assistant.config import Config
+from assistant.events import Event, PartialTranscript, SpeechEnded, SpeechStarted
+from assistant.intent.base import Intent
+from assistant.intent.completeness import Completeness, judge
+from assistant.vad.base import Vad
+from assistant.vad.level import level_db
+from assistant.vad.segmenter import Decision, Segmenter
+from assistant.wake.phrase import strip_wake
+
+MEMORY_FRAMES = 250
+"""Frames kept from before the start of listening: 2.5 s, more than any wake phrase."""
+
+WAKE_SECONDS = 1.4
+"""Sound from before the wake word's detection that holds the whole wake phrase."""
+
+WAKE_TAIL_SAMPLES = SAMPLE_RATE // 10
+"""Sound from before the detection that is taken when the command comes a little later."""
+
+CONTROL_SECONDS = 1.6
+"""A bare "stop" is shorter than this; longer speech is not decoded while we speak."""
+
+BATCH_FRAMES = 10
+"""Frames handed to the recogniser at once: 100 ms."""
+
+WARM_UP_FRAMES = 30
+"""Frames that the voice activity detector hears before it is believed."""
+
+FOR_EVER_MS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One utterance.
+
+    last_voiced_t: monotonic time at which its last voiced sample was captured.
+    reason: as in SpeechEnded.
+    includes_wake: the sound begins with the wake phrase.
+    audio: what went to the recogniser, int16 (n,), 16 kHz.
+    hypothesis: resolves when the recogniser is done; None without speech.
+    """
+
+    last_voiced_t: float
+    reason: str
+    includes_wake: bool
+    audio: Pcm
+    hypothesis: Future[Hypothesis] | None
+
+    @property
+    def seconds(self) -> float:
+        return len(self.audio) / SAMPLE_RATE
+
+
+class Listener:
+    """Hears one utterance after each ``begin``. Called from one thread."""
+
+    def __init__(
+        self,
+        cfg: Config,
+        *,
+        vad: Vad,
+        recognizer: Recognizer,
+        understand: Callable[[str], Intent | None],
+        emit: Callable[[Event], None],
+    ) -> None:
+        """understand: the grammar, to tell a finished sentence from an unfinished one."""
+        self.patient = False
+        """True when the source can wait: decoding then costs no sound, so it is waited for."""
+        self._vad = vad
+        self._recognizer = recognizer
+        self._understand = understand
+        self._emit = emit
+        self._segmenter = Segmenter(cfg.turn, cfg.vad)
+        self._asr = ThreadPoolExecutor(1, thread_name_prefix="asr")
+        self._memory: deque[Frame] = deque(maxlen=MEMORY_FRAMES)
+        self._forget()
+        self._turn = 0
+        self._wake_word = ""
+        self._opened = 0
+        self._no_speech_ms = FOR_EVER_MS
+        self._vocabulary: Sequence[str] = ()
+
+    def _forget(self) -> None:
+        self._recognising = False
+        self._includes_wake = False
+        self._batch: list[Pcm] = []
+        self._held: list[Pcm] = []
+        self._pausing = False
+        self._peek: Future[tuple[Hypothesis, Completeness]] | None = None
+        self._audio: list[Pcm] = []
+
+    @property
+    def speaking(self) -> bool:
+        """True from the first voiced sample to the end of the turn."""
+        return self._segmenter.state in ("onset", "speaking", "pausing")
+
+    def remember(self, frame: Frame) -> None:
+        """Takes every frame, listening or not: the start of speech is known only later."""
+        self._memory.append(frame)
+
+    # -- a bare "stop" while the assistant speaks or rings -------------------------------
+
+    def begin_control(self) -> None:
+        """Listens for short utterances only; its own voice in the microphone is longer."""
+        self.cancel()
+        self._wake_word = ""
+        self._no_speech_ms = FOR_EVER_MS
+        self._warm_up()
+        self._restart()
+
+    def feed_control(self, frame: Frame) -> Future[Hypothesis] | None:
+        """Takes the frame just remembered; the text to come of a short utterance."""
+        decision = self._decide(frame)
+        if self._audio and len(self._audio) * FRAME_SAMPLES <= CONTROL_SECONDS * SAMPLE_RATE:
+            self._audio.append(frame.samples)
+        if decision is None:
+            return None
+        if decision.kind == "started":
+            begin = self._segmenter.keep_from
+            self._audio = [f.samples for f in self._memory if f.position >= begin]
+        elif decision.kind == "paused":
+            self._segmenter.hint = "complete"
+        elif decision.kind in ("dropped", "ended"):
+            audio, self._audio = self._audio, []
+            if decision.kind == "ended":
+                self._restart()
+                if audio and len(audio) * FRAME_SAMPLES <= CONTROL_SECONDS * SAMPLE_RATE:
+                    return self._asr.submit(self._recognise, np.concatenate(audio))
+        return None
+
+    def _recognise(self, samples: Pcm) -> Hypothesis:
+        self._recognizer.start()
+        self._recognizer.feed(samples)
+        return self._recognizer.finish()
+
+    # -- an utterance ------------------------------------------------------------------
+
+    def begin(
+        self,
+        turn: int,
+        *,
+        no_speech_ms: int | None,
+        wake_word: str = "",
+        vocabulary: Sequence[str] = (),
+    ) -> None:
+        """Listens from now on.
+
+        Args:
+            no_speech_ms: how long to wait for the first word; None for ever.
+            wake_word: set when the wake word has just been heard.
+            vocabulary: words and phrases that are likely now.
+        """
+        self.cancel()
+        self._turn = turn
+        self._wake_word = wake_word
+        self._vocabulary = vocabulary
+        self._no_speech_ms = FOR_EVER_MS if no_speech_ms is None else no_speech_ms
+        self._warm_up()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._opened = self._now()
+        self._segmenter.start(self._opened, self._no_speech_ms)
+
+    def _now(self) -> int:
+        return self._memory[-1].position + FRAME_SAMPLES if self._memory else 0
+
+    def _warm_up(self) -> None:
+        self._vad.reset()
+        for frame in list(self._memory)[-WARM_UP_FRAMES:]:
+            self._vad.process(frame.samples)
+
+    def feed(self, frame: Frame) -> Heard | None:
+        """Takes the frame just remembered; the utterance when it is over."""
+        decision = self._decide(frame)
+        if self._recognising:
+            self._keep(frame.samples)
+        self._take_hint()
+        if decision is None:
+            return None
+        match decision.kind:
+            case "started":
+                self._start_recognising()
+            case "paused":
+                self._pause()
+            case "resumed":
+                self._resume()
+            case "dropped":
+                self.cancel()
+            case "ended":
+                return self._end(decision, frame)
+        return None
+
+    def end_of_file(self) -> Heard | None:
+        """The sound is over; the utterance in progress, if there is one."""
+        if not self._memory or self._segmenter.state == "ended":
+            return None
+        heard = self._end(self._segmenter.finish(self._now()), self._memory[-1])
+        return None if heard.reason == "no_speech" else heard
+
+    def cancel(self) -> None:
+        """Drops the utterance in progress."""
+        if self._recognising:
+            self._asr.submit(self._recognizer.cancel)
+        self._forget()
+
+    def close(self) -> None:
+        """Ends the recogniser's thread and frees the model."""
+        self.cancel()
+        self._asr.shutdown(wait=True)
+        self._recognizer.close()
+
+    def _decide(self, frame: Frame) -> Decision | None:
+        probability = self._vad.process(frame.samples)
+        return self._segmenter.feed(probability, frame.position, level_db(frame.samples))
+
+    def _start_recognising(self) -> None:
+        """Speech has begun: what was remembered of it goes to the recogniser first."""
+        begin = self._segmenter.keep_from
+        if self._wake_word and self._segmenter.carried:
+            begin = self._opened - int(WAKE_SECONDS * SAMPLE_RATE)
+            self._includes_wake = True
+        elif self._wake_word:
+            begin = max(begin, self._opened - WAKE_TAIL_SAMPLES)
+        self._asr.submit(self._recognizer.start, list(self._vocabulary))
+        self._recognising = True
+        self._emit(SpeechStarted(turn=self._turn))
+        for frame in self._memory:
+            if frame.position >= begin:
+                self._keep(frame.samples)
+
+    def _keep(self, samples: Pcm) -> None:
+        if self._pausing:
+            self._held.append(samples)
+            return
+        self._audio.append(samples)
+        self._batch.append(samples)
+        if len(self._batch) >= BATCH_FRAMES:
+            self._send()
+
+    def _send(self) -> None:
+        if self._batch:
+            samples = np.concatenate(self._batch)
+            self._batch = []
+            self._asr.submit(self._recognizer.feed, samples)
+
+    def _pause(self) -> None:
+        """Decodes what there is; silence is held back, so that it need not be decoded again."""
+        self._send()
+        self._pausing = True
+        self._peek = self._asr.submit(self._peek_and_judge, self._wake_phrase())
+        if self.patient:
+            self._peek.exception()
+            self._take_hint()
+
+    def _resume(self) -> None:
+        self._pausing = False
+        self._peek = None
+        held, self._held = self._held, []
+        for samples in held:
+            self._keep(samples)
+
+    def _wake_phrase(self) -> str:
+        return self._wake_word if self._includes_wake else ""
+
+    def _peek_and_judge(self, wake_phrase: str) -> tuple[Hypothesis, Completeness]:
+        hypothesis = self._recognizer.peek()
+        text = hypothesis.text
+        if wake_phrase:
+            text = strip_wake(text, wake_phrase)
+        return Hypothesis(text, hypothesis.confidence), judge(text, self._understand)
+
+    def _take_hint(self) -> None:
+        """Uses the words decoded in the pause, once they are there."""
+        if self._peek is None or not self._peek.done():
+            return
+        peek, self._peek = self._peek, None
+        if peek.exception() is not None:
+            return  # finish() meets the same error and tells it
+        hypothesis, completeness = peek.result()
+        if self._includes_wake and not hypothesis.text:
+            # Only the wake phrase so far: the command is still to come.
+            self.cancel()
+            self._restart()
+            return
+        self._emit(PartialTranscript(turn=self._turn, text=hypothesis.text))
+        self._segmenter.hint = completeness
+
+    def _end(self, decision: Decision, frame: Frame) -> Heard:
+        last_voiced = self._segmenter.last_voiced
+        late = 0 if last_voiced is None else frame.position + FRAME_SAMPLES - last_voiced
+        heard_t = frame.t - late / SAMPLE_RATE
+        hypothesis: Future[Hypothesis] | None = None
+        if self._recognising:
+            if not self._pausing:
+                self._send()
+            hypothesis = self._asr.submit(self._recognizer.finish)
+        audio = np.concatenate(self._audio) if self._audio else np.zeros(0, np.int16)
+        heard = Heard(heard_t, decision.reason, self._includes_wake, audio, hypothesis)
+        self._emit(
+            SpeechEnded(turn=self._turn, last_voiced_t=heard_t, reason=decision.reason)
+        )
+        self._forget()
+        return heard
+

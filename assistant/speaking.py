@@ -1,0 +1,199 @@
+"""From pieces of text to sound: sentence by sentence, while the next is being written."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistant.audio.base import AudioSink, Pcm
+from assistant.errors import AssistantError, TtsError
+from assistant.events import Event, Reply, SpeakingEnded, SpeakingStarted, Trouble
+from assistant.tts.base import Speech, Voice
+from assistant.tts.text import Chunk, SpokenStream
+
+log = logging.getLogger(__name__)
+
+WRITE_SECONDS = 0.1
+"""Sound goes to the sink in pieces of this length, so that an interruption is prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """text: what was said, as text; interrupted: it was cut short."""
+
+    text: str
+    interrupted: bool
+
+
+class Speaker:
+    """Speaks one answer at a time through one voice and one sink."""
+
+    def __init__(
+        self,
+        voice: Voice,
+        sink: AudioSink,
+        emit: Callable[[Event], None],
+        *,
+        speed: float = 1.0,
+        pause_ms: int = 250,
+        fallback: Speech | None = None,
+    ) -> None:
+        """fallback: the sound that stands in for a sentence that could not be spoken."""
+        self.voice = voice
+        self.sink = sink
+        self.emit = emit
+        self.speed = speed
+        self.pause_ms = pause_ms
+        self.fallback = fallback
+
+    def say(
+        self,
+        pieces: Iterable[str],
+        *,
+        cancel: threading.Event,
+        turn: int = 0,
+        record: Callable[[Speech], None] | None = None,
+    ) -> Said:
+        """Speaks until the pieces end or ``cancel`` is set; returns when the last
+        sample has left the speaker.
+
+        An error raised by ``pieces`` is raised here, after what came before it was spoken.
+        ``record`` receives every piece of sound as well.
+        """
+        writer = _Writer(self.sink, cancel, turn, self.emit, record)
+        spoken: list[str] = []
+        failure: AssistantError | None = None
+        chunks = _Chunks(pieces, cancel)
+        pause: Speech | None = None
+        try:
+            for chunk in chunks:
+                spoken.append(chunk.text)
+                self.emit(Reply(turn=turn, text=chunk.text))
+                for speech in self._synthesize(chunk, turn):
+                    if pause is not None:
+                        writer.write(pause)
+                        pause = None
+                    writer.write(speech)
+                    if cancel.is_set():
+                        break
+                    pause = _silence(self.pause_ms, speech.rate)
+                if cancel.is_set():
+                    break
+        except AssistantError as error:
+            failure = error
+        finally:
+            interrupted = self._finish(cancel)
+        if writer.started:
+            self.emit(SpeakingEnded(turn=turn, interrupted=interrupted))
+        if failure is not None:
+            raise failure
+        return Said(text=" ".join(spoken), interrupted=interrupted)
+
+    def play(self, speech: Speech) -> None:
+        """Queues a sound such as a chime and returns at once."""
+        self.sink.write(speech.samples, speech.rate)
+
+    def _finish(self, cancel: threading.Event) -> bool:
+        if not cancel.is_set():
+            self.sink.drain(cancel=cancel)
+        if cancel.is_set():
+            self.sink.flush()
+        return cancel.is_set()
+
+    def _synthesize(self, chunk: Chunk, turn: int) -> Iterator[Speech]:
+        try:
+            yield from self.voice.synthesize(chunk.spoken, speed=self.speed)
+        except TtsError as error:
+            log.warning("the voice failed: %s", error)
+            self.emit(
+                Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint)
+            )
+            if self.fallback is not None:
+                yield self.fallback
+
+
+class _Writer:
+    """Writes speech in short blocks and notes when the first sample starts."""
+
+    def __init__(
+        self,
+        sink: AudioSink,
+        cancel: threading.Event,
+        turn: int,
+        emit: Callable[[Event], None],
+        record: Callable[[Speech], None] | None,
+    ) -> None:
+        self._sink = sink
+        self._cancel = cancel
+        self._turn = turn
+        self._emit = emit
+        self._record = record
+        self.started = False
+
+    def write(self, speech: Speech) -> None:
+        if self._record is not None:
+            self._record(speech)
+        step = max(1, int(speech.rate * WRITE_SECONDS))
+        for begin in range(0, len(speech.samples), step):
+            if self._cancel.is_set():
+                return
+            on_start = None if self.started else self._on_start
+            self.started = True
+            self._sink.write(speech.samples[begin : begin + step], speech.rate, on_start)
+
+    def _on_start(self, t: float) -> None:
+        self._emit(SpeakingStarted(turn=self._turn, t=t))
+
+
+class _Chunks:
+    """Runs the text side in a thread of its own, so that it is ahead of the voice."""
+
+    def __init__(self, pieces: Iterable[str], cancel: threading.Event) -> None:
+        self._queue: queue.Queue[Chunk | BaseException | None] = queue.Queue()
+        self._cancel = cancel
+        self._thread = threading.Thread(
+            target=self._produce, args=(iter(pieces),), name="text", daemon=True
+        )
+        self._thread.start()
+
+    def _produce(self, pieces: Iterator[str]) -> None:
+        stream = SpokenStream()
+        end: BaseException | None = None
+        try:
+            for piece in pieces:
+                if self._cancel.is_set():
+                    break
+                for chunk in stream.feed(piece):
+                    self._queue.put(chunk)
+        except BaseException as error:
+            end = error
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+        if not self._cancel.is_set():
+            for chunk in stream.finish():
+                self._queue.put(chunk)
+        self._queue.put(end)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while not self._cancel.is_set():
+            try:
+                item = self._queue.get(timeout=0.05)
+            except queue.Empty:
+                continue
+            if item is None:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+
+def _silence(milliseconds: int, rate: int) -> Speech:
+    samples: Pcm = np.zeros(rate * milliseconds // 1000, dtype=np.int16)
+    return Speech(samples=samples, rate=rate)
