@@ -29,12 +29,21 @@ class Problem:
 
 
 def models_dir(cfg_dir: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
-    """Folder of the fetched models: the setting, else $ASSISTANT_MODELS, else the user's data."""
+    """Folder of the fetched models: the setting, else $ASSISTANT_MODELS, else the user's data.
+
+    Raises ModelError when nothing is set and the user has no home.
+    """
     env = os.environ if environ is None else environ
     chosen = str(cfg_dir or "") or env.get("ASSISTANT_MODELS", "")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(platformdirs.user_data_dir("assistant", appauthor=False)) / "models"
+    default = platformdirs.user_data_dir("assistant", appauthor=False) + "/models"
+    try:
+        return Path(chosen or default).expanduser()
+    except RuntimeError as exc:
+        raise ModelError(
+            "models.no_home",
+            "There is no home folder to look for models in.",
+            "Set service.models_dir or $ASSISTANT_MODELS to a folder.",
+        ) from exc
 
 
 def folder_of(model: Model, root: Path) -> Path | None:
@@ -89,7 +98,7 @@ def path_of(name: str, cfg_dir: str | Path | None = None) -> Path:
     ``service.models_dir``. Lengths are compared, checksums are not. Raises ModelError.
     """
     if "/" in name or name.endswith((".gguf", ".onnx", ".json", ".tflite")):
-        own = Path(name).expanduser()
+        own = Path(os.path.expanduser(name))  # noqa: PTH111 (leaves ~ when there is no home)
         if own.exists():
             return own
         raise ModelError("models.no_file", f"The model {own} does not exist.", "Check the path.")

@@ -1,0 +1,70 @@
+"""Settings that are right by themselves but not together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from assistant.config_check import Fault
+from assistant.config_yaml import KeyPath
+
+if TYPE_CHECKING:
+    from assistant.config import Config
+
+
+def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
+    """Keys that are right by themselves but not together: (the keys, what to tell)."""
+
+    def fault(text: str, *keys: str) -> tuple[list[KeyPath], Fault]:
+        paths: list[KeyPath] = [tuple(key.split(".")) for key in keys]
+        return paths, Fault(paths[0], text)
+
+    source, sink, turn = cfg.audio.input, cfg.audio.output, cfg.turn
+    for side, device in (("input", source), ("output", sink)):
+        if device.backend == "wav" and not device.file:
+            yield fault(
+                "the backend wav needs a file", f"audio.{side}.file", f"audio.{side}.backend"
+            )
+        if device.device.isdecimal():
+            yield fault(
+                f'"{device.device}" is the number of a device, which changes from start to start; '
+                "give a part of its name, as `assistant doctor` lists it",
+                f"audio.{side}.device",
+            )
+    if source.backend == sink.backend == "wav" and source.file and source.file == sink.file:
+        yield fault("it would overwrite audio.input.file", "audio.output.file", "audio.input.file")
+    if cfg.wake.backend != "none" and not cfg.wake.words:
+        yield fault("at least one wake word is needed", "wake.words", "wake.backend")
+    for word in cfg.wake.thresholds:
+        if word not in cfg.wake.words:
+            yield fault(
+                f"{word} is not one of wake.words ({', '.join(cfg.wake.words)})",
+                f"wake.thresholds.{word}",
+                "wake.words",
+            )
+    if cfg.vad.end_threshold > cfg.vad.start_threshold:
+        yield fault(
+            f"{cfg.vad.end_threshold} is above vad.start_threshold ({cfg.vad.start_threshold}), "
+            "so speech would end at once",
+            "vad.end_threshold",
+            "vad.start_threshold",
+        )
+    ordered = ("complete_silence_ms", "end_silence_ms", "unfinished_silence_ms", "max_speech_ms")
+    for shorter, longer in itertools.pairwise(ordered):
+        if getattr(turn, shorter) > getattr(turn, longer):
+            yield fault(
+                f"{getattr(turn, shorter)} is longer than turn.{longer} ({getattr(turn, longer)})",
+                f"turn.{shorter}",
+                f"turn.{longer}",
+            )
+    if cfg.dialogue.max_tokens > cfg.llm.context // 2:
+        yield fault(
+            f"{cfg.dialogue.max_tokens} is more than half of llm.context ({cfg.llm.context}), "
+            "so no room is left for the question",
+            "dialogue.max_tokens",
+            "llm.context",
+        )
+    for answer, sentences in cfg.understand.commands.items():
+        if not sentences:
+            yield fault("at least one sentence is needed", f"understand.commands.{answer}")
