@@ -6,7 +6,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ class Frame:
 class AudioSource(ABC):
     """A microphone: a device or a WAV file."""
 
-    paced: ClassVar[bool] | bool = True
+    paced: bool = True
     """True when frames come in real time; False when the reader sets the pace."""
 
     overruns: int = 0
