@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from assistant import asr, intent, models, tts, vad, wake
-from assistant.audio import chime
+from assistant import asr, intent, tts, vad, wake
 from assistant.audio.base import AudioSink, AudioSource
 from assistant.config import Config
 from assistant.dialogue.history import History
@@ -20,7 +18,7 @@ from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
 from assistant.skills.registry import Registry
-from assistant.speaking import Speaker
+from assistant.speaking import Speaker, built_in
 from assistant.state import FILE_NAME, Clock, State, default_dir
 from assistant.tts.base import Speech, Voice
 
@@ -119,7 +117,7 @@ class Assembly:
             self.bus.emit,
             speed=self.cfg.tts.speed,
             pause_ms=self.cfg.tts.sentence_pause_ms,
-            fallback=chime.error(),
+            fallback=built_in("error"),
         )
         return Pipeline(
             self.cfg,

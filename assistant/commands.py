@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from assistant import config, models as model_files
+from assistant import config
+from assistant import models as model_files
 from assistant.config import Config
 from assistant.errors import UsageError
 from assistant.events import Event
@@ -190,7 +191,7 @@ def _ask_one(assembly: Any, text: str, turn: int, stop: threading.Event, as_json
 def say(args: argparse.Namespace) -> int:
     from assistant import tts
     from assistant.audio import create_sink
-    from assistant.audio.wavfile import WavSink
+    from assistant.audio.wav_sink import WavSink
     from assistant.speaking import Speaker
     from assistant.tts.text import SpokenStream
 

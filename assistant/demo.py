@@ -15,7 +15,7 @@ import numpy as np
 from assistant.assembly import Assembly
 from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.audio.resample import resample
-from assistant.audio.wavfile import write_wav
+from assistant.audio.wav_sink import write_wav
 from assistant.config import Config
 from assistant.hear import hear
 from assistant.report import Record
@@ -137,6 +137,7 @@ def _ask(
 
 def alike(heard: str, said: str) -> float:
     """Similarity of two sentences by their words, 0 to 1."""
+
     def words(text: str) -> list[str]:
         return re.findall(r"[a-z0-9']+", text.lower())
 

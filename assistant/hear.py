@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assistant.assembly import Assembly
-from assistant.audio.wavfile import WavSink, WavSource
-from assistant.config import InputConfig
+from assistant.audio.clocked_sink import NullSink
+from assistant.audio.wavfile import SoundReader, WavSource
 from assistant.report import Record, TurnRecorder
 
 
@@ -35,8 +35,8 @@ def hear(
         )
         for path in files
     ]
-    for source in sources:
-        source.check()
+    for path in files:
+        SoundReader(path).close()
     assembly.load()
     for path, source in zip(files, sources, strict=True):
         if stop.is_set():
@@ -48,7 +48,7 @@ def hear(
         try:
             pipeline = assembly.pipeline(
                 source,
-                WavSink(None, realtime=realtime),
+                NullSink(realtime=realtime),
                 use_wake=use_wake,
                 record=recorder.record if audio_dir is not None else None,
             )

@@ -314,9 +314,6 @@ class Listener:
             hypothesis = self._asr.submit(self._recognizer.finish)
         audio = np.concatenate(self._audio) if self._audio else np.zeros(0, np.int16)
         heard = Heard(heard_t, decision.reason, self._includes_wake, audio, hypothesis)
-        self._emit(
-            SpeechEnded(turn=self._turn, last_voiced_t=heard_t, reason=decision.reason)
-        )
+        self._emit(SpeechEnded(turn=self._turn, last_voiced_t=heard_t, reason=decision.reason))
         self._forget()
         return heard
-

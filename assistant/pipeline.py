@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from assistant.asr.base import Hypothesis
-from assistant.audio import chime
 from assistant.audio.base import SAMPLE_RATE, AudioSource, Frame
 from assistant.config import Config
 from assistant.dialogue.manager import Answer, Manager
@@ -37,7 +36,7 @@ from assistant.events import (
 )
 from assistant.listening import Heard, Listener
 from assistant.ringing import Ringer
-from assistant.speaking import Speaker
+from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
 from assistant.wake.base import Wake, WakeDetector
 from assistant.wake.phrase import sounds_like_wake, strip_wake
@@ -112,9 +111,7 @@ class Pipeline:
 
     # -- the main loop ---------------------------------------------------------------
 
-    def run(
-        self, stop: threading.Event, heartbeat: Callable[[], None] = lambda: None
-    ) -> None:
+    def run(self, stop: threading.Event, heartbeat: Callable[[], None] = lambda: None) -> None:
         """Listens until ``stop`` is set or the source ends.
 
         ``heartbeat`` is called while all is well, several times a second.
@@ -259,7 +256,7 @@ class Pipeline:
         def note() -> None:
             self._muted_troubles.discard(code)
             self.bus.emit(Recovered(code=code, message=message))
-            self.speaker.play(chime.recovered())
+            self.speaker.play(built_in("end"))
 
         self._inbox.put(note)
 
@@ -297,7 +294,7 @@ class Pipeline:
         self._turn = Turn(self._turns, threading.Event(), wake_word=hit.word)
         self.bus.emit(WakeDetected(turn=self._turns, word=hit.word, score=hit.score))
         if self.cfg.wake.chime:
-            self.speaker.play(chime.wake())
+            self.speaker.play(built_in("wake"))
         self._listen("wake")
 
     def _interrupt(self) -> None:
@@ -339,7 +336,7 @@ class Pipeline:
         turn = self._turn
         if heard.hypothesis is None:
             if self._open_reason in ("wake", "question"):
-                self.speaker.play(chime.closed())
+                self.speaker.play(built_in("end"))
             if turn.wake_word:
                 self.bus.emit(TurnEnded(turn=turn.number, outcome="not_heard"))
             self._rest()
@@ -387,9 +384,7 @@ class Pipeline:
             self._apologise(turn, "Sorry, something went wrong.")
         except Exception:
             log.exception("turn %d failed", turn.number)
-            self._emit(
-                Trouble(turn=turn.number, code="turn.failed", message="The turn failed.")
-            )
+            self._emit(Trouble(turn=turn.number, code="turn.failed", message="The turn failed."))
             self._apologise(turn, "Sorry, something went wrong.")
         finally:
             self._inbox.put(lambda: self._turn_done(turn, outcome, question))
@@ -416,9 +411,7 @@ class Pipeline:
             def record(speech: Speech) -> None:
                 keep(turn.number, speech)
 
-        said = self.speaker.say(
-            answer.pieces, cancel=turn.cancel, turn=turn.number, record=record
-        )
+        said = self.speaker.say(answer.pieces, cancel=turn.cancel, turn=turn.number, record=record)
         return said.text
 
     def _enter_speaking(self, turn: Turn, known_text: str) -> None:

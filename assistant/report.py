@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.audio.wavfile import write_wav
+from assistant.audio.wav_sink import write_wav
 from assistant.events import (
     ActionDone,
     Event,

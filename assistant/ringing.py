@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
-from assistant.audio import chime
-from assistant.audio.wavfile import read_wav
+from assistant.audio.wavfile import read_sound
 from assistant.config import TimerConfig
 from assistant.skills.spoken import about, length, listing
 from assistant.skills.timer.scheduler import Scheduler, Timer
-from assistant.speaking import Speaker
+from assistant.speaking import Speaker, built_in
 from assistant.state import State
 from assistant.tts.base import Speech
 
@@ -122,9 +122,8 @@ class Ringer:
 
     def _bell(self) -> Speech:
         if self._cfg.ring_file:
-            samples, rate = read_wav(self._cfg.ring_file)
-            return Speech(samples, rate)
-        return chime.ring()
+            return Speech(*read_sound(Path(self._cfg.ring_file).expanduser()))
+        return built_in("ring")
 
 
 class _Either:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistant.audio.base import AudioSink, Pcm
+from assistant.audio.chime import RATE, Sound, chime
 from assistant.errors import AssistantError, TtsError
 from assistant.events import Event, Reply, SpeakingEnded, SpeakingStarted, Trouble
 from assistant.tts.base import Speech, Voice
@@ -28,6 +29,11 @@ class Said:
 
     text: str
     interrupted: bool
+
+
+def built_in(sound: Sound) -> Speech:
+    """One of the built-in sounds."""
+    return Speech(chime(sound), RATE)
 
 
 class Speaker:
@@ -110,9 +116,7 @@ class Speaker:
             yield from self.voice.synthesize(chunk.spoken, speed=self.speed)
         except TtsError as error:
             log.warning("the voice failed: %s", error)
-            self.emit(
-                Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint)
-            )
+            self.emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
             if self.fallback is not None:
                 yield self.fallback
 

@@ -214,11 +214,7 @@ class EventLog:
         """The count-th event of this kind with these field values."""
 
         def found() -> list[Event]:
-            return [
-                e
-                for e in self.of(kind)
-                if all(getattr(e, k) == v for k, v in fields.items())
-            ]
+            return [e for e in self.of(kind) if all(getattr(e, k) == v for k, v in fields.items())]
 
         with self._new:
             ok = self._new.wait_for(lambda: len(found()) >= count, timeout)

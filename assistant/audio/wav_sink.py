@@ -92,3 +92,14 @@ class WavSink(ClockedSink):
             raise InputFileError(
                 "audio.bad_file", f"{self.path} cannot be written: {e.strerror or e}."
             ) from e
+
+
+def write_wav(path: Path, samples: Pcm, rate: int) -> None:
+    """Writes int16 mono samples of ``rate`` Hz. Raises InputFileError."""
+    sink = WavSink(path, rate, realtime=False)
+    sink.start()
+    try:
+        sink.write(samples, rate)
+        sink.drain()
+    finally:
+        sink.stop()

@@ -298,3 +298,13 @@ class WavSource(AudioSource):
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+
+def read_sound(path: Path) -> tuple[Pcm, int]:
+    """A whole sound file mixed to mono, int16 (n,), and its rate in Hz. Raises InputFileError."""
+    reader = SoundReader(path)
+    try:
+        blocks = [block.mean(axis=1) for block in reader.blocks()]
+    finally:
+        reader.close()
+    return to_pcm(np.concatenate(blocks)), reader.rate

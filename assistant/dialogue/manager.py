@@ -28,7 +28,28 @@ TALK = "dialogue.talk"
 NONE = "none"
 
 # What a recogniser makes of a cough, a click or a hum.
-_FILLERS = frozenset("the a an you uh um hmm mm mhm huh oh ah eh and i it so bye".split())
+_FILLERS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "you",
+        "uh",
+        "um",
+        "hmm",
+        "mm",
+        "mhm",
+        "huh",
+        "oh",
+        "ah",
+        "eh",
+        "and",
+        "i",
+        "it",
+        "so",
+        "bye",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +191,7 @@ class Manager:
                 yield piece
         except LlmError as error:
             log.warning("no answer from the language model: %s", error)
-            self._emit(
-                Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint)
-            )
+            self._emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
             yield "" if said else "Sorry, I can't think of an answer right now."
         if said and not cancel.is_set():
             self._history.add(text, "".join(said), self._now())

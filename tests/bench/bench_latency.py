@@ -18,16 +18,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import machine  # noqa: E402
+import machine
 
-from assistant import config  # noqa: E402
-from assistant.assembly import Assembly  # noqa: E402
-from assistant.audio.base import SAMPLE_RATE  # noqa: E402
-from assistant.audio.wavfile import write_wav  # noqa: E402
-from assistant.demo import speak  # noqa: E402
-from assistant.hear import hear  # noqa: E402
-from assistant.report import Record  # noqa: E402
-from assistant.timing import STAGES, percentile  # noqa: E402
+from assistant import config
+from assistant.assembly import Assembly
+from assistant.audio.base import SAMPLE_RATE
+from assistant.audio.wav_sink import write_wav
+from assistant.demo import speak
+from assistant.hear import hear
+from assistant.report import Record
+from assistant.timing import STAGES, percentile
 
 COMMANDS = [
     "Set a timer for ten minutes.",

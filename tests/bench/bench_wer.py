@@ -20,12 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import machine  # noqa: E402
+import machine
 
-from assistant import config  # noqa: E402
-from assistant.assembly import Assembly  # noqa: E402
-from assistant.hear import hear  # noqa: E402
-from assistant.report import Record  # noqa: E402
+from assistant import config
+from assistant.assembly import Assembly
+from assistant.hear import hear
+from assistant.report import Record
 
 
 def words(text: str) -> list[str]:
