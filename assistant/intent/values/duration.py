@@ -49,6 +49,8 @@ _WORDS = {
     "decade": "decade decades",
 }
 UNITS_BY_WORD = {word: unit for unit, words in _WORDS.items() for word in words.split()}
+_OWNED = {f"{word}'s": unit for word, unit in UNITS_BY_WORD.items()}
+"""As in "in an hour's time"."""
 _LETTERS = {"h": "hour", "m": "minute", "s": "second", "d": "day"}
 _NEXT_LOWER = {"hour": "minute", "minute": "second"}
 _WHOLE = ("full", "whole", "entire", "solid")
@@ -252,7 +254,7 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
 
 def _unit_at(tokens: Tokens, i: int) -> str:
     word = word_at(tokens, i)
-    unit = UNITS_BY_WORD.get(word, "")
+    unit = UNITS_BY_WORD.get(word, "") or _OWNED.get(word, "")
     if not unit and word in _LETTERS and digits_at(tokens, i - 1) is not None:
         # "3 h", "5m" and "1 h 30 m"; "5 m" alone may be metres
         after_hours = word_at(tokens, i - 2) == "h"

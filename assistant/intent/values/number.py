@@ -26,7 +26,14 @@ from assistant.intent.values.ordinal import match_ordinal, parse_ordinal
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import tokenize
 
-__all__ = ["find_numbers", "match_number", "parse_number", "parse_ordinal", "plain"]
+__all__ = [
+    "find_numbers",
+    "find_ordinals",
+    "match_number",
+    "parse_number",
+    "parse_ordinal",
+    "plain",
+]
 
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
 _ONE_IS_NO_NUMBER_AFTER = frozenset(
@@ -64,6 +71,22 @@ def find_numbers(text: str) -> list[Span[int | float]]:
                 span = Span(tokens[i].start, tokens[hit.end - 1].end, plain(hit.value))
                 spans.append(span)
             i = hit.end
+    return spans
+
+
+def find_ordinals(text: str) -> list[Span[int]]:
+    """All ordinals in a sentence, from left to right; parts of fractions are left out."""
+    tokens = tokenize(text)
+    spans: list[Span[int]] = []
+    i = 0
+    while i < len(tokens):
+        number, place = match_number(tokens, i), match_ordinal(tokens, i)
+        if place is not None and (number is None or place.end >= number.end):
+            span = Span(tokens[i].start, tokens[place.end - 1].end, int(place.value))
+            spans.append(span)
+            i = place.end
+        else:
+            i = number.end if number else i + 1
     return spans
 
 

@@ -81,9 +81,15 @@ def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | N
 
 def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When] | None:
     """The longest moment named in a sentence, or None when there is none that is sure."""
+    spans = find_times(text, now, day_first=day_first)
+    return max(spans, key=lambda span: span.end - span.start, default=None)
+
+
+def find_times(text: str, now: datetime, *, day_first: bool = False) -> list[Span[When]]:
+    """All moments named in a sentence that are sure, from left to right."""
     tokens = tokenize(text)
     reader = _Reader(tokens, now, day_first)
-    best: Span[When] | None = None
+    spans: list[Span[When]] = []
     i = 0
     while i < len(tokens):
         hit = reader.longest(i, bare=word_at(tokens, i - 1) in _CUES)
@@ -92,11 +98,9 @@ def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When
             continue
         when, end = hit
         if when is not None and not reader.is_unsure(i, end):
-            span = Span(tokens[i].start, tokens[end - 1].end, when)
-            if best is None or span.end - span.start > best.end - best.start:
-                best = span
+            spans.append(Span(tokens[i].start, tokens[end - 1].end, when))
         i = end
-    return best
+    return spans
 
 
 Hit = tuple[When | None, int]
@@ -114,10 +118,16 @@ class _Reader:
     def longest(self, i: int, *, bare: bool) -> Hit | None:
         """The longest moment that begins at token i; a bare hour only when ``bare``."""
         try:
-            hits = (self.relative(i), self.pieces(i, bare=bare))
-            return max(filter(None, hits), key=lambda hit: hit[1], default=None)
+            distance, pieces = self.relative(i), self.pieces(i, bare=bare)
         except OverflowError:  # past the calendar's end: no moment
             return None
+        if distance is None or pieces is None:
+            return distance or pieces
+        # "ten minutes before seven" is a time of day, "in a week" is more than a day
+        timed = pieces[0] is not None and pieces[0].has_time
+        return (
+            pieces if pieces[1] > distance[1] or (pieces[1] == distance[1] and timed) else distance
+        )
 
     def is_unsure(self, start: int, end: int) -> bool:
         """True for one half of a choice ("at 7 or 8") or range ("from 7 to 8")."""
@@ -142,8 +152,10 @@ class _Reader:
         if forward:
             if word_at(self.tokens, end) == "'":
                 end += 1
-            if word_at(self.tokens, end) in ("time", "from") and word == "in":
-                end += 2 if word_at(self.tokens, end + 1) == "now" else 1
+            if word_at(self.tokens, end) == "time":
+                end += 1
+            elif word_at(self.tokens, end) == "from" and word_at(self.tokens, end + 1) == "now":
+                end += 2
             return self._move(self.now, length, 1), end
         word, follow = word_at(self.tokens, end), word_at(self.tokens, end + 1)
         if word == "from" and follow in ("now", "right"):
