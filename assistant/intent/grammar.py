@@ -1,0 +1,305 @@
+"""Understands commands by sentence templates: exact, fast, and nothing is guessed."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assistant.config import UnderstandConfig
+from assistant.errors import IntentError, PackageError
+from assistant.intent import sentence_file
+from assistant.intent.base import Intent, Understander
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.sentence_file import Block, SentenceFile
+from assistant.intent.slot_types import PARSERS, parse_slot
+
+log = logging.getLogger(__name__)
+
+COMMAND_INTENT = "commands.say"
+"""The intent of ``understand.commands``; its slot "reply" is what is to be said."""
+
+SUFFIXES = ("*.yaml", "*.yml")
+_VALUE = re.compile(r"(?<!\\)\{(?P<kind>\w+)(?::(?P<slot>\w+))?\}")
+_MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+_MAX_CHARACTERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """wild: a slot took free words."""
+
+    intent: Intent
+    wild: bool
+
+
+class Grammar(Understander):
+    """The templates of the skills and of the user in one set."""
+
+    def __init__(
+        self,
+        sources: Iterable[Path],
+        cfg: UnderstandConfig | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC).astimezone(),
+    ) -> None:
+        """sources: folders whose YAML files name the intents there are."""
+        self._sources = list(sources)
+        self._cfg = cfg or UnderstandConfig()
+        self._now = now
+        self._needs: dict[str, list[str]] = {}
+        self._intents: Any = None
+        self._recognize: Callable[..., Iterable[Any]] | None = None
+
+    def load(self) -> None:
+        """Reads, checks and compiles all sentences. Raises IntentError, PackageError."""
+        try:
+            from hassil import recognize_all
+            from hassil.intents import Intents, WildcardSlotList
+        except ImportError as error:
+            raise PackageError(
+                "intent.package",
+                "The package hassil is not installed.",
+                "Install the assistant's base requirements again.",
+            ) from error
+        self._intents = Intents(
+            language="en",
+            intents={},
+            slot_lists={kind: WildcardSlotList(name=kind) for kind in PARSERS},
+        )
+        self._recognize = recognize_all
+        for path in _files(self._sources):
+            self._add_file(path, sentence_file.read(path), own=False)
+        for path in _files([Path(self._cfg.sentences).expanduser()] if self._cfg.sentences else []):
+            self._add_file(path, sentence_file.read(path), own=True)
+        self._add_commands()
+        self._warm()
+
+    def understand(self, text: str) -> Intent | None:
+        """The intent of ``text``; None when no sentence takes all of it, values included."""
+        whole = normalize(text[:_MAX_CHARACTERS])
+        if not whole or len(text) > _MAX_CHARACTERS:
+            return None
+        bare = strip_courtesy(whole)
+        exact = self._best(whole, text)
+        # "please" may belong to a sentence, but must not end up in a name
+        if exact is not None and (bare == whole or not exact.wild):
+            return exact.intent
+        match = (self._best(bare, text) if bare != whole else None) or exact
+        return match.intent if match else None
+
+    def words(self) -> set[str]:
+        """The words that stand in the templates."""
+        sentences = [s for d in self._blocks() for s in [*d.sentences, *d.expansion_rules.values()]]
+        return {
+            word
+            for sentence in sentences
+            for part in _walk(sentence.expression)
+            for word in getattr(part, "text", "").split()
+        }
+
+    def _best(self, text: str, original: str) -> _Match | None:
+        assert self._recognize is not None, "load() comes before understand()"
+        results = self._recognize(_MINUS.sub("minus ", text) + " ", self._intents)
+        memo: dict[tuple[str, str], Any] = {}
+        asking: _Match | None = None
+        for result in sorted(results, key=_looseness):
+            slots = self._slots(result, original, memo)
+            if slots is None:
+                continue
+            needs = self._needs.get(result.intent.name, [])
+            asks = bool(needs) and not any(slot in slots for slot in needs)
+            match = _Match(Intent(result.intent.name, slots, asks=asks), _free(result) > 0)
+            if not asks:
+                return match
+            asking = asking or match
+        return asking
+
+    def _slots(
+        self, result: Any, original: str, memo: dict[tuple[str, str], Any]
+    ) -> dict[str, Any] | None:
+        """The values of a result; None when one of them is none. memo: what was parsed before."""
+        slots: dict[str, Any] = {}
+        for entity in result.entities_list:
+            if not entity.is_wildcard:
+                slots[entity.name] = entity.value
+                continue
+            key = (entity.name, entity.text)
+            if key not in memo:
+                kind, slot = entity.name.split("/")
+                memo[key] = parse_slot(slot, kind, entity.text, self._now())
+            if memo[key] is None:
+                return None
+            slots.update(memo[key])
+        if "name" in slots and not result.intent_data.slots:
+            slots["name"] = _as_said(slots["name"], original)
+        return slots
+
+    def _add_file(self, path: Path, content: SentenceFile, *, own: bool) -> None:
+        for name, meaning in content.intents.items():
+            if own and name not in self._intents.intents:
+                known = sorted(self._intents.intents)
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f'Did you mean "{close[0]}"?' if close else f"Known: {', '.join(known)}."
+                line = sentence_file.line_of(path, name)
+                raise sentence_file.mistake(path, f'no skill has the intent "{name}"', line, hint)
+            if meaning.needs:
+                self._needs[name] = meaning.needs
+            for block in meaning.data:
+                try:
+                    self._add_block(name, block, content, own=own)
+                except _TemplateError as error:
+                    raise sentence_file.mistake(
+                        path,
+                        f'intents.{name}: the template "{error.template}" is wrong: {error}',
+                        sentence_file.line_of(path, error.template),
+                    ) from error
+
+    def _add_commands(self) -> None:
+        for reply, sentences in self._cfg.commands.items():
+            block = Block(sentences=[_escape(s) for s in sentences], slots={"reply": reply})
+            try:
+                self._add_block(COMMAND_INTENT, block, _PLAIN, own=True)
+            except _TemplateError as error:
+                raise IntentError(
+                    "intent.commands",
+                    f'understand.commands, "{reply}": "{error.template}" is wrong: {error}.',
+                    "Write the sentence as it is spoken.",
+                ) from error
+
+    def _add_block(self, name: str, block: Block, content: SentenceFile, *, own: bool) -> None:
+        from hassil.intents import Intent as Meaning
+        from hassil.intents import IntentData, TextSlotList, TextSlotValue
+
+        rules = {rule: _parse(body) for rule, body in content.expansion_rules.items()}
+        lists = {}
+        for list_name, words in content.lists.items():
+            values = [v if isinstance(v, dict) else {"in": v, "out": v} for v in words.values]
+            lists[list_name] = TextSlotList(
+                name=list_name,
+                values=[
+                    TextSlotValue(_parse(str(v.get("in"))).expression, v.get("out", v.get("in")))
+                    for v in values
+                ],
+            )
+        data = IntentData(
+            sentence_texts=block.sentences,
+            slots=block.slots,
+            expansion_rules=rules,
+            slot_lists=lists,
+            wildcard_list_names=set(PARSERS),
+            metadata={"own": own},
+        )
+        # parsed here, because the library's own parsing knows nothing of our spelling
+        data.__dict__["sentences"] = [_parse(text) for text in block.sentences]
+        for sentence in data.sentences:
+            self._check(sentence, rules, lists)
+        self._intents.intents.setdefault(name, Meaning(name)).data.append(data)
+
+    def _check(self, sentence: Any, rules: Any, lists: Any) -> None:
+        for part in _walk(sentence.expression):
+            rule = getattr(part, "rule_name", None)
+            if rule is not None and rule not in rules:
+                raise _TemplateError(sentence.text, f"there is no rule <{rule}>")
+        for reference in sentence.expression.list_references(rules):
+            if reference.list_name not in lists and reference.list_name not in PARSERS:
+                problem = f"there is no list or value {{{reference.list_name}}}"
+                raise _TemplateError(sentence.text, problem)
+
+    def _blocks(self) -> list[Any]:
+        return [data for intent in self._intents.intents.values() for data in intent.data]
+
+    def _warm(self) -> None:
+        """The library builds its indexes when a template is first tried."""
+        for data in self._blocks():
+            for sentence in data.sentences:
+                words = re.sub(r"[^\w ]+", " ", sentence.text or "")
+                self.understand(words)
+
+
+class _TemplateError(Exception):
+    def __init__(self, template: str, problem: str) -> None:
+        super().__init__(problem)
+        self.template = template
+
+
+_PLAIN = SentenceFile.model_construct(expansion_rules={}, lists={})
+
+
+def _free(result: Any) -> int:
+    """Characters that stand in the place of values."""
+    return sum(len(entity.text) for entity in result.entities_list if entity.is_wildcard)
+
+
+def _looseness(result: Any) -> tuple[int, bool]:
+    """Low for sentences that the template names word for word, the user's own in front."""
+    return _free(result), not result.intent_metadata["own"]
+
+
+def _files(folders: Iterable[Path]) -> list[Path]:
+    files = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise IntentError(
+                "intent.no_folder",
+                f"The folder {folder} with sentences does not exist.",
+                "Check understand.sentences in config.yaml.",
+            )
+        files += sorted(path for pattern in SUFFIXES for path in folder.glob(pattern))
+    return files
+
+
+def _parse(template: str) -> Any:
+    """A template whose words are spelled as ``normalize`` spells what was heard."""
+    from hassil.expression import TextChunk
+    from hassil.parse_expression import parse_sentence
+    from hassil.parser import ParseError
+
+    if not template.strip():
+        raise _TemplateError(template, "it is empty")
+    try:
+        sentence = parse_sentence(_VALUE.sub(_with_kind, template))
+    except (ParseError, AssertionError, ValueError) as error:
+        problem = str(error) or "brackets do not match"
+        raise _TemplateError(template, problem.split("\n")[0]) from error
+    sentence.text = template
+    for part in _walk(sentence.expression):
+        if isinstance(part, TextChunk):
+            plain = normalize(part.text)
+            lead = " " if part.text[:1].isspace() else ""
+            tail = " " if part.text[-1:].isspace() and (plain or not lead) else ""
+            part.text = part.original_text = f"{lead}{plain}{tail}"
+    return sentence
+
+
+def _with_kind(value: re.Match[str]) -> str:
+    """{kind} or {kind:slot} as {kind:kind/slot}: the result names only what is after the colon."""
+    kind, slot = value["kind"], value["slot"] or value["kind"]
+    return f"{{{kind}:{kind}/{slot}}}" if kind in PARSERS else value.group()
+
+
+def _walk(expression: Any) -> Iterable[Any]:
+    """The expression and all parts of it."""
+    yield expression
+    for item in getattr(expression, "items", ()):
+        yield from _walk(item)
+
+
+def _escape(text: str) -> str:
+    """A plain sentence as a template: nothing in it is syntax."""
+    return re.sub(r"([\\()\[\]{}<>|;])", r"\\\1", text)
+
+
+def _as_said(name: str, original: str) -> str:
+    """The name in the user's own letters: matching goes by words without accents."""
+    words = original.split()
+    count = len(name.split())
+    for start in range(len(words) - count + 1):
+        said = " ".join(words[start : start + count]).strip(" \t\"'.,!?;:“”„").casefold()
+        if said != name and normalize(said) == name:
+            return said
+    return name

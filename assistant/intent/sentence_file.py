@@ -1,0 +1,113 @@
+"""A YAML file of sentence templates: read, checked, and every mistake placed.
+
+The format is that of hassil: ``intents: NAME: data: - sentences: [...]`` with
+``expansion_rules`` and ``lists`` beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assistant.errors import IntentError
+
+_FORMAT_HINT = "See the sentence files of the skills for the format."
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class WordList(_Part):
+    """The values of one list; ``out`` is what the slot holds where it differs."""
+
+    values: list[str | dict[str, Any]] = Field(min_length=1)
+
+
+class Block(_Part):
+    """Sentences that mean the same; slots: values that go with them."""
+
+    sentences: list[str] = Field(min_length=1)
+    slots: dict[str, Any] = {}
+
+
+class Meaning(_Part):
+    """needs: slots of which one must be filled, or the skill will ask for it."""
+
+    needs: list[str] = []
+    data: list[Block] = Field(min_length=1)
+
+
+class SentenceFile(_Part):
+    """One file; names of rules and lists are its own."""
+
+    language: str = "en"
+    intents: dict[str, Meaning] = Field(min_length=1)
+    expansion_rules: dict[str, str] = {}
+    lists: dict[str, WordList] = {}
+
+
+def read(path: Path) -> SentenceFile:
+    """Raises IntentError that names the file and, where it can, line and key."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise mistake(path, f"it is not UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise mistake(path, f"it cannot be read: {error.strerror}") from error
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "no valid YAML"
+        raise mistake(path, str(problem), line=mark.line + 1 if mark else 0) from error
+    try:
+        return SentenceFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = first["loc"]
+        key = ".".join(map(str, keys))
+        raise mistake(path, f"{key}: {_sentence(first['msg'])}", line=_line(tree, keys)) from error
+
+
+def mistake(path: Path, problem: str, line: int = 0, hint: str = _FORMAT_HINT) -> IntentError:
+    """The error for a problem in a sentence file."""
+    where = f"{path}, line {line}" if line else str(path)
+    return IntentError("intent.sentences", f"{where}: {problem}.", hint)
+
+
+def line_of(path: Path, text: str) -> int:
+    """The line on which a template stands, from 1; 0 when it is written otherwise there."""
+    pattern = re.compile(re.escape(text))
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if pattern.search(line):
+            return number
+    return 0
+
+
+def _sentence(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _line(node: yaml.Node | None, keys: tuple[int | str, ...]) -> int:
+    """The line of the deepest key that is there."""
+    line = node.start_mark.line + 1 if node else 0
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            pair = next((kv for kv in node.value if kv[0].value == str(key)), None)
+            if pair is None:
+                break
+            line, node = pair[0].start_mark.line + 1, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+            if key >= len(node.value):
+                break
+            node = node.value[key]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
