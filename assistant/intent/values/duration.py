@@ -61,6 +61,8 @@ _ENDS = {"", ".", ",", "!", "?", "please", "thanks", "thank", "now", "later", "a
     *("called", "named", "labelled", "labeled"),
 }
 """What may follow "one hour thirty" for the thirty to be minutes."""
+_ENDS_AFTER_AND = {"", ".", ",", "!", "?", "please", "thanks", "thank"}
+"""What may follow "one hour and thirty"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,11 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     before, after = word_at(tokens, start - 1), word_at(tokens, end)
     if before in _CHOICE and start >= 2 and _ends_number(tokens, start - 1):
         return True
+    between = "between" in {word_at(tokens, i) for i in range(start - 7, start - 2)}
+    if before == "and" and between and _ends_number(tokens, start - 1):
+        return True
+    if before == "-" and not tokens[start - 1].glued and tokens[start].glued:
+        return True
     if _ends_number(tokens, start) or before in ("point", "minus", "negative", "few", "several"):
         return True
     if match_number(tokens, end, signed=False) is not None and tokens[end - 1].is_word:
@@ -243,7 +250,7 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
                 at += 1
         return value, at
     if word in ("a", "an"):
-        return Fraction(1), i + 1
+        return None if word_at(tokens, i + 1).endswith("s") else (Fraction(1), i + 1)
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
     # "hour and a half", the article lost
@@ -284,9 +291,11 @@ def _match_tail(tokens: Tokens, i: int, unit: str) -> Part | None:
             articled = word_at(tokens, i) != "in" or word_at(tokens, i + 1) == "a"
             return (part.value, unit, part.end) if articled else None
     lower = _NEXT_LOWER.get(unit)
-    start = i + 1 if word_at(tokens, i) == "and" else i
-    bare = match_number(tokens, start, signed=False)
-    if lower and bare and 1 <= bare.value < 60 and word_at(tokens, bare.end) in _ENDS:
+    joined = word_at(tokens, i) == "and"
+    bare = match_number(tokens, i + 1 if joined else i, signed=False)
+    # after "and" a small number may count something else: "5 minutes and one for the eggs"
+    least, ends = (10, _ENDS_AFTER_AND) if joined else (1, _ENDS)
+    if lower and bare and least <= bare.value < 60 and word_at(tokens, bare.end) in ends:
         return bare.value, lower, bare.end
     return None
 

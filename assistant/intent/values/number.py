@@ -22,7 +22,7 @@ from assistant.intent.values.cardinal import (
     match_integer,
     word_at,
 )
-from assistant.intent.values.ordinal import match_ordinal, parse_ordinal
+from assistant.intent.values.ordinal import ORDINALS, match_ordinal, parse_ordinal
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import tokenize
 
@@ -67,7 +67,8 @@ def find_numbers(text: str) -> list[Span[int | float]]:
             i += 1
         else:
             lone_one = hit.end == i + 1 and tokens[i].text == "one"
-            if not (lone_one and word_at(tokens, i - 1) in _ONE_IS_NO_NUMBER_AFTER):
+            before = word_at(tokens, i - 1)
+            if not (lone_one and (before in _ONE_IS_NO_NUMBER_AFTER or before in ORDINALS)):
                 span = Span(tokens[i].start, tokens[hit.end - 1].end, plain(hit.value))
                 spans.append(span)
             i = hit.end

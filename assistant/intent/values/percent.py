@@ -56,6 +56,7 @@ def parse_percent(text: str) -> Level | None:
     while tokens and tokens[-1].text in (".", "!", "?", ","):
         tokens.pop()
     start = 1 if word_at(tokens, 0) in ("to", "at") else 0
+    start += word_at(tokens, start) == "the"
     hit = _match_level(tokens, start)
     return hit[0] if hit and hit[1] == len(tokens) else None
 
@@ -90,8 +91,10 @@ def _match_level(tokens: Tokens, i: int) -> tuple[Level, int, bool] | None:
     number = match_number(tokens, i)
     if number is None:
         return None
-    end = _percent_sign_end(tokens, number.end)
-    if end > number.end:
+    # "half a percent"
+    article = number.value < 1 and word_at(tokens, number.end) in ("a", "of")
+    end = _percent_sign_end(tokens, number.end + article)
+    if end > number.end + article:
         return _level(number.value), end, True
     if number.value.denominator != 1 and _is_fraction_wording(tokens, i, number.end):
         return _level(Fraction(round(number.value * 100))), number.end, True
@@ -99,6 +102,7 @@ def _match_level(tokens: Tokens, i: int) -> tuple[Level, int, bool] | None:
 
 
 def _percent_sign_end(tokens: Tokens, i: int) -> int:
+    """The index after a percent sign or word at token i; i when there is none."""
     if word_at(tokens, i) in ("%", "percent", "percentage"):
         return i + 1
     if word_at(tokens, i) == "per" and word_at(tokens, i + 1) == "cent":

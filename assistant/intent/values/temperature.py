@@ -11,6 +11,8 @@ from assistant.intent.values.tokens import tokenize
 
 _DEGREES = ("degree", "degrees", "deg", "°")
 _SCALES = {
+    "℃": "C",
+    "℉": "F",
     "celsius": "C",
     "celcius": "C",
     "centigrade": "C",

@@ -1,0 +1,45 @@
+"""Temperatures."""
+
+from __future__ import annotations
+
+import pytest
+
+from assistant.intent.values.temperature import (
+    Temperature,
+    find_temperatures,
+    parse_temperature,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "degrees", "scale"),
+    [
+        ("22 degrees", 22, ""),
+        ("22°", 22, ""),
+        ("22 °C", 22, "C"),
+        ("22 ℃", 22, "C"),
+        ("71℉", 71, "F"),
+        ("22 C", 22, "C"),
+        ("twenty two degrees celsius", 22, "C"),
+        ("twenty point five degrees", 20.5, ""),
+        ("20 and a half degrees", 20.5, ""),
+        ("minus four degrees fahrenheit", -4, "F"),
+        ("-4 deg f", -4, "F"),
+        ("three hundred kelvin", 300, "K"),
+    ],
+)
+def test_whole_text(text: str, degrees: float, scale: str) -> None:
+    assert parse_temperature(text) == Temperature(degrees, scale)
+
+
+@pytest.mark.parametrize("text", ["", "22", "warm", "degrees", "celsius", "a 45 degree angle"])
+def test_refused(text: str) -> None:
+    assert parse_temperature(text) is None
+
+
+def test_in_a_sentence() -> None:
+    text = "set the bedroom to 19.5 degrees and the bath to 24 celsius, lamp 3 off"
+    assert [span.value for span in find_temperatures(text)] == [
+        Temperature(19.5, ""),
+        Temperature(24, "C"),
+    ]
