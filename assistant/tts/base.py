@@ -30,5 +30,8 @@ class Voice(ABC):
         digit gives nothing. Raises TtsError.
         """
 
-    def close(self) -> None:
+    def interrupt(self) -> None:  # noqa: B027 (a backend may have nothing to end)
+        """Ends a running ``synthesize`` from another thread: it yields nothing more."""
+
+    def close(self) -> None:  # noqa: B027 (a backend may have nothing to free)
         """Frees the model."""
