@@ -211,8 +211,18 @@ class Config(Section):
 PREFIX = "ASSISTANT__"
 """Environment variables that set a key: ASSISTANT__SECTION__KEY."""
 
-LIVE = ("turn", "wake.chime", "dialogue", "skills", "privacy", "service.log_level", "metrics")
-"""Keys and sections that a running service takes over on SIGHUP; the others need a restart."""
+LIVE = (
+    "wake.chime",
+    "turn.no_speech_ms",
+    "turn.followup_ms",
+    "turn.tail_ms",
+    "turn.barge_in",
+    "turn.stop_word",
+    "privacy.log_speech",
+    "service.log_level",
+    "metrics.log_every",
+)
+"""Keys that a running service takes over on SIGHUP; the others need a restart."""
 
 
 def find_file(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -289,7 +299,20 @@ def changes(old: Config, new: Config) -> list[str]:
 
 def is_live(key: str) -> bool:
     """True when a running service can take the key over without a restart."""
-    return any(key == live or key.startswith(f"{live}.") for live in LIVE)
+    return key in LIVE
+
+
+def take_over(old: Config, new: Config) -> Config:
+    """``old`` with the live keys of ``new``."""
+    data = old.model_dump()
+    wanted = new.model_dump()
+    for key in LIVE:
+        *sections, name = key.split(".")
+        target, source = data, wanted
+        for section in sections:
+            target, source = target[section], source[section]
+        target[name] = source[name]
+    return Config.model_validate(data)
 
 
 def _is_file(place: Path) -> bool:

@@ -46,7 +46,7 @@ class Checked(typing.Generic[M]):
 
 def check(model: type[M], data: dict[str, Any]) -> Checked[M]:
     """Validates ``data``; every fault is found, not just the first."""
-    data = _without_empty_sections(model, copy.deepcopy(data))
+    data = _as_meant(model, copy.deepcopy(data))
     try:
         return Checked(model.model_validate(data))
     except ValidationError as exc:
@@ -269,16 +269,22 @@ def _known_part(model: type[BaseModel], loc: tuple[str | int, ...]) -> KeyPath:
     return path
 
 
-def _without_empty_sections(model: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
-    """A section whose keys are all commented out reads as nothing: it has its defaults."""
+def _as_meant(model: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
+    """Gives YAML's null its meaning here, in place.
+
+    A section whose keys are all commented out has its defaults, and a choice called null is a
+    word like the others.
+    """
     for name, info in model.model_fields.items():
-        section = _section(info.annotation)
-        if section is None or name not in data:
+        if name not in data:
             continue
-        if data[name] is None:
+        section = _section(info.annotation)
+        if section is not None and data[name] is None:
             data[name] = {}
-        elif isinstance(data[name], dict):
-            _without_empty_sections(section, data[name])
+        elif section is not None and isinstance(data[name], dict):
+            _as_meant(section, data[name])
+        elif data[name] is None and "null" in typing.get_args(info.annotation):
+            data[name] = "null"
     return data
 
 
