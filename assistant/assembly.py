@@ -38,7 +38,9 @@ class Assembly:
         self.clock = clock or Clock.system()
         self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
         self.registry = Registry.load(cfg, self.state)
-        self.understander = intent.create(cfg.understand, self.registry.sentences())
+        self.understander = intent.create(
+            cfg.understand, self.registry.sentence_dirs, self.clock.now
+        )
         self.llm = self._language_model()
         self.manager = Manager(
             state=self.state,
@@ -63,7 +65,7 @@ class Assembly:
         return Path(given).expanduser() if given else None
 
     def load(self, *, sound: bool = True, talk: bool = True) -> None:
-        """Loads the models side by side. Raises ModelError, PackageError of the first that fails."""
+        """Loads the models side by side. Raises the first ModelError or PackageError."""
         jobs: list[Callable[[], object]] = [self.understander.load]
         if sound:
             jobs += [self.voice, self.listener]
@@ -126,7 +128,7 @@ class Assembly:
             listener=self.listener(),
             speaker=speaker,
             manager=self.manager,
-            ringer=Ringer(self.cfg.skills.timer, self.state),
+            ringer=Ringer(self.cfg.skills.timer, self.registry.scheduler),
             bus=self.bus,
             record=record,
             keep_audio=keep_audio,

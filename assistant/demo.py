@@ -14,7 +14,7 @@ import numpy as np
 
 from assistant.assembly import Assembly
 from assistant.audio.base import SAMPLE_RATE, Pcm
-from assistant.audio.resample import resample
+from assistant.audio.resample import Resampler
 from assistant.audio.wav_sink import write_wav
 from assistant.config import Config
 from assistant.hear import hear
@@ -92,7 +92,9 @@ def speak(assembly: Assembly, wake_word: str, text: str) -> Pcm:
     parts = [np.zeros(SAMPLE_RATE // 2, np.float32)]
     for words, pause in ((f"{phrase}.", 0.25), (text, 0.6)):
         for speech in assembly.voice().synthesize(words):
-            spoken = resample(speech.samples, speech.rate, SAMPLE_RATE).astype(np.float32)
+            resampler = Resampler(speech.rate, SAMPLE_RATE)
+            sound = speech.samples.astype(np.float32)
+            spoken = np.concatenate([resampler.process(sound), resampler.flush()])
             parts.append(spoken * (LEVEL * 32767 / max(1.0, float(np.abs(spoken).max()))))
         parts.append(np.zeros(int(SAMPLE_RATE * pause), np.float32))
     sound = np.concatenate(parts)

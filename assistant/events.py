@@ -102,7 +102,7 @@ class IntentMatched(Event):
     intent: str
     score: float
     source: str
-    slots: dict[str, Any] = speech(None)
+    slots: dict[str, Any] | None = speech(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class ActionDone(Event):
 
     skill: str
     ok: bool
-    action: dict[str, Any] = speech(None)
+    action: dict[str, Any] | None = speech(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,9 +50,6 @@ READ_TIMEOUT = 0.25
 STUCK_SECONDS = 120.0
 """A task that shows no sign of life for so long is stuck; the watchdog then restarts us."""
 
-RETRY_SECONDS = 5.0
-"""Pause between attempts to open a microphone that was absent at the start."""
-
 
 LISTEN_AGAIN = "listen_again"
 """Only the wake phrase was heard: the command is still to come."""
@@ -106,8 +103,6 @@ class Pipeline:
         self._saying = ""
         self._muted_troubles: set[str] = set()
         self._next_housekeeping = 0.0
-        self._source_started = False
-        self._next_start = 0.0
 
     # -- the main loop ---------------------------------------------------------------
 
@@ -122,7 +117,7 @@ class Pipeline:
         self._worker.start()
         try:
             self._set_state("idle")
-            self._announce_missed()
+            self._announce(" ".join(self.manager.notices()))
             if self.wake is None:
                 self._listen("always")
             while not stop.is_set():
@@ -145,9 +140,6 @@ class Pipeline:
         """One frame and what came in meanwhile; False at the end of the source."""
         self._run_inbox()
         self._housekeeping()
-        if not self._source_started and not self._start_source():
-            time.sleep(READ_TIMEOUT)
-            return True
         try:
             frame = self.source.read(READ_TIMEOUT)
         except EOFError:
@@ -212,34 +204,16 @@ class Pipeline:
         for device in (self.source, self.speaker.sink):
             device.on_trouble = self._on_trouble
             device.on_recovered = self._on_recovered
-        silent: DeviceError | None = None
-        try:
-            self.speaker.sink.start()
-        except DeviceError as error:
-            silent = error
-            self.bus.emit(Trouble(code=error.code, message=error.message, hint=error.hint))
-        try:
-            self.source.start()
-            self._source_started = True
-        except DeviceError as error:
-            if silent is not None:
-                raise
-            self._on_trouble(error.code, error.message, error.hint)
-            self._next_start = time.monotonic() + RETRY_SECONDS
-
-    def _start_source(self) -> bool:
-        """Tries again to open a microphone that was absent at the start."""
-        now = time.monotonic()
-        if now < self._next_start:
-            return False
-        self._next_start = now + RETRY_SECONDS
-        try:
-            self.source.start()
-        except DeviceError:
-            return False
-        self._source_started = True
-        self._on_recovered("audio.no_device", "The microphone is there.")
-        return True
+        absent: DeviceError | None = None
+        for device in (self.speaker.sink, self.source):
+            try:
+                device.start()
+            except DeviceError as error:
+                if absent is not None:
+                    raise
+                absent = error
+                device.wait = True
+                device.start()
 
     def _on_trouble(self, code: str, message: str, hint: str) -> None:
         """Called from a device's thread."""
@@ -400,6 +374,9 @@ class Pipeline:
             self._inbox.put(self.ringer.stop_all)
         said = self._say(turn, answer)
         self.manager.said(said)
+        notices = self.manager.notices() if not turn.cancel.is_set() else []
+        if notices:
+            self.speaker.say(notices, cancel=turn.cancel, turn=turn.number)
         return "stopped" if answer.stop else answer.outcome
 
     def _say(self, turn: Turn, answer: Answer) -> str:
@@ -508,13 +485,10 @@ class Pipeline:
             self._saying = ""
             self._rest()
 
-    def _announce_missed(self) -> None:
-        text = self.ringer.missed_text()
-        if text:
-            self._announce(text)
-
     def _announce(self, text: str) -> None:
         """Says something that nobody asked for, after what is being said now."""
+        if not text:
+            return
         turn = Turn(0, threading.Event())
 
         def speak() -> None:

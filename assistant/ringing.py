@@ -8,10 +8,9 @@ from pathlib import Path
 
 from assistant.audio.wavfile import read_sound
 from assistant.config import TimerConfig
-from assistant.skills.spoken import about, length, listing
+from assistant.skills.spoken import length, listing
 from assistant.skills.timer.scheduler import Scheduler, Timer
 from assistant.speaking import Speaker, built_in
-from assistant.state import State
 from assistant.tts.base import Speech
 
 CHECK_SECONDS = 0.5
@@ -27,9 +26,10 @@ SAY_EVERY = 4
 class Ringer:
     """One per pipeline. ``run`` blocks on the worker; the rest is for the main loop."""
 
-    def __init__(self, cfg: TimerConfig, state: State) -> None:
+    def __init__(self, cfg: TimerConfig, scheduler: Scheduler | None) -> None:
+        """scheduler: None when timers are switched off."""
         self._cfg = cfg
-        self._scheduler = Scheduler(state, cfg.ring_max_s)
+        self._scheduler = scheduler
         self._lock = threading.Lock()
         self._ringing: list[Timer] = []
         self._next_check = 0.0
@@ -45,7 +45,7 @@ class Ringer:
     def due(self) -> bool:
         """True when a timer has ended and should ring. Raises StateError."""
         now = time.monotonic()
-        if now < self._next_check:
+        if self._scheduler is None or now < self._next_check:
             return False
         self._next_check = now + CHECK_SECONDS
         rings = self._scheduler.due().rings
@@ -63,7 +63,7 @@ class Ringer:
     def check(self) -> None:
         """While it rings: more timers, the limit, and a stop from another process."""
         now = time.monotonic()
-        if now < self._next_check:
+        if self._scheduler is None or now < self._next_check:
             return
         self._next_check = now + CHECK_SECONDS
         due = self._scheduler.due()
@@ -97,11 +97,11 @@ class Ringer:
                 self._ringing = []
         return "missed" if self._missed else "stopped"
 
-    def stop_all(self) -> bool:
-        """Ends whatever rings, here and in the state; True when something rang."""
-        stopped = self._scheduler.stop_ringing()
+    def stop_all(self) -> None:
+        """Ends whatever rings, here and in the state. Raises StateError."""
+        if self._scheduler is not None:
+            self._scheduler.stop_ringing()
         self._quiet.set()
-        return bool(stopped)
 
     def silence(self) -> None:
         """Ends the sound only: the service stops, and the timer rings on after it starts."""
@@ -109,16 +109,8 @@ class Ringer:
 
     def close(self) -> None:
         """Lets another process ring."""
-        self._scheduler.close()
-
-    def missed_text(self) -> str:
-        """What was missed, told once; "" when nothing was. Raises StateError."""
-        self._scheduler.mark_missed()
-        missed = self._scheduler.take_missed()
-        if not missed:
-            return ""
-        told = listing(f"{title(t)}, {about(max(60.0, -t.left))} ago" for t in missed)
-        return f"While I could not be heard, this ended: {told}."
+        if self._scheduler is not None:
+            self._scheduler.close()
 
     def _bell(self) -> Speech:
         if self._cfg.ring_file:

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from assistant.audio.base import AudioSink, Pcm
+from assistant.audio.base import AudioSink
 from assistant.audio.chime import RATE, Sound, chime
 from assistant.errors import AssistantError, TtsError
 from assistant.events import Event, Reply, SpeakingEnded, SpeakingStarted, Trouble
 from assistant.tts.base import Speech, Voice
+from assistant.tts.pauses import pause_after, silence
 from assistant.tts.text import Chunk, SpokenStream
 
 log = logging.getLogger(__name__)
@@ -87,7 +86,9 @@ class Speaker:
                     writer.write(speech)
                     if cancel.is_set():
                         break
-                    pause = _silence(self.pause_ms, speech.rate)
+                    pause = silence(
+                        pause_after(chunk.spoken, chunk.ends, self.pause_ms), speech.rate
+                    )
                 if cancel.is_set():
                     break
         except AssistantError as error:
@@ -196,8 +197,3 @@ class _Chunks:
             if isinstance(item, BaseException):
                 raise item
             yield item
-
-
-def _silence(milliseconds: int, rate: int) -> Speech:
-    samples: Pcm = np.zeros(rate * milliseconds // 1000, dtype=np.int16)
-    return Speech(samples=samples, rate=rate)

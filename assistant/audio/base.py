@@ -41,6 +41,9 @@ class AudioSource(ABC):
     paced: bool = True
     """True when frames come in real time; False when the reader sets the pace."""
 
+    wait: bool = False
+    """True: ``start`` takes a missing device as trouble and waits for it, instead of raising."""
+
     overruns: int = 0
     """Frames dropped because nobody read them in time (the oldest go first)."""
 
@@ -77,6 +80,9 @@ class AudioSink(ABC):
     """0 to 100, applied by the sink to what is written from now on."""
 
     muted: bool = False
+
+    wait: bool = False
+    """As for the source."""
 
     @abstractmethod
     def start(self) -> None:

@@ -95,7 +95,7 @@ class SoundDeviceSource(AudioSource):
         self.overruns = 0
         self.keeper = StreamKeeper(portaudio, "input", config.device, self, clock)
         self._config = config
-        self._wait = wait
+        self.wait = wait
         self._threaded = threaded
         self._watch = SignalWatch(
             seconds=no_signal_s, tolerance=math.ceil(10 ** (config.gain_db / 20))
@@ -116,7 +116,10 @@ class SoundDeviceSource(AudioSource):
 
     def start(self) -> None:
         self._running = True
-        self.keeper.start(wait=self._wait, threaded=self._threaded)
+        self._reading = None
+        self._position = 0
+        self._last_t = 0.0
+        self.keeper.start(wait=self.wait, threaded=self._threaded)
 
     def stop(self) -> None:
         self._running = False

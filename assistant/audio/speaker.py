@@ -55,7 +55,7 @@ class SoundDeviceSink(AudioSink):
         self.muted = False
         self.keeper = StreamKeeper(portaudio, "output", config.device, self, clock)
         self._config = config
-        self._wait = wait
+        self.wait = wait
         self._threaded = threaded
         self._rate = 48_000
         self._queue = PlayQueue(
@@ -72,7 +72,7 @@ class SoundDeviceSink(AudioSink):
     def start(self) -> None:
         self._running = True
         self._back.clear()
-        self.keeper.start(wait=self._wait, threaded=self._threaded)
+        self.keeper.start(wait=self.wait, threaded=self._threaded)
         # on_start belongs to others and may take its time: not in PortAudio's thread.
         self._teller = threading.Thread(target=self._tell, name="audio-on-start", daemon=True)
         self._teller.start()

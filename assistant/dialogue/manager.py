@@ -11,18 +11,19 @@ from datetime import datetime
 
 from assistant.dialogue.history import History
 from assistant.dialogue.llm import LanguageModel
+from assistant.dialogue.prompts import facts
 from assistant.errors import LlmError
 from assistant.events import ActionDone, Event, IntentMatched, Trouble
 from assistant.intent.base import Intent, Understander
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
+from assistant.skills.spoken import about, length
 from assistant.state import State
 
 log = logging.getLogger(__name__)
 
 NOT_HEARD = "Sorry, I didn't catch that."
 NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
-NOTHING_TO_STOP = ""
 
 TALK = "dialogue.talk"
 NONE = "none"
@@ -117,10 +118,8 @@ class Manager:
 
     def understand(self, text: str) -> Intent | None:
         """The command in the text, also as an answer to the question just asked."""
-        intent = self._understander.understand(text)
-        if intent is None and self._expects:
-            intent = self._registry.complete(self._expects, text)
-        return intent
+        answer = self._registry.complete(self._expects, text) if self._expects else None
+        return answer or self._understander.understand(text)
 
     def meaningful(self, text: str) -> bool:
         """False for what is no utterance: no word at all, or a single filler."""
@@ -138,6 +137,10 @@ class Manager:
             self._last_reply = text
         self._last_utterance = self._utterance
 
+    def notices(self) -> list[str]:
+        """What is to be said unasked, such as missed timers; each is given out once."""
+        return self._registry.notices(self._context(""))
+
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now."""
         return self._registry.vocabulary()
@@ -147,14 +150,7 @@ class Manager:
         return self._registry.volume()
 
     def _act(self, intent: Intent, text: str, turn: int) -> Answer:
-        context = TurnContext(
-            now=self._now,
-            state=self._state,
-            utterance=text,
-            last_reply=self._last_reply,
-            last_utterance=self._last_utterance,
-        )
-        outcome = self._registry.handle(intent, context)
+        outcome = self._registry.handle(intent, self._context(text))
         self._expects = outcome.expects
         self._emit(
             ActionDone(
@@ -183,10 +179,9 @@ class Manager:
     def _talk(
         self, llm: LanguageModel, text: str, turn: int, cancel: threading.Event
     ) -> Iterator[str]:
-        facts = self._registry.facts(self._now())
         said: list[str] = []
         try:
-            for piece in llm.reply(text, facts=facts, history=self._history, cancel=cancel):
+            for piece in llm.reply(text, facts=self._facts(), history=self._history, cancel=cancel):
                 said.append(piece)
                 yield piece
         except LlmError as error:
@@ -194,7 +189,24 @@ class Manager:
             self._emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
             yield "" if said else "Sorry, I can't think of an answer right now."
         if said and not cancel.is_set():
-            self._history.add(text, "".join(said), self._now())
+            self._history.add(text, "".join(said))
+
+    def _facts(self) -> tuple[str, ...]:
+        scheduler = self._registry.scheduler
+        timers = scheduler.timers() if scheduler is not None else []
+        return facts(
+            self._now(),
+            timers=[f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers],
+        )
+
+    def _context(self, text: str) -> TurnContext:
+        return TurnContext(
+            now=self._now,
+            state=self._state,
+            utterance=text,
+            last_reply=self._last_reply,
+            last_utterance=self._last_utterance,
+        )
 
     def _matched(self, turn: int, intent: Intent) -> None:
         self._emit(
