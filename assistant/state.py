@@ -134,8 +134,13 @@ class State:
 
     def set(self, key: str, value: Any) -> None:
         """Keeps a JSON value."""
+        self.update({key: value})
+
+    def update(self, values: dict[str, Any]) -> None:
+        """Keeps several JSON values, all or none."""
+        rows = [(key, json.dumps(value)) for key, value in values.items()]
         with self.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
+            db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
 
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[sqlite3.Row]:
         """All rows of one SELECT."""

@@ -92,16 +92,6 @@ class Grammar(Understander):
         match = (self._best(bare, text) if bare != whole else None) or exact
         return match.intent if match else None
 
-    def words(self) -> set[str]:
-        """The words that stand in the templates."""
-        sentences = [s for d in self._blocks() for s in [*d.sentences, *d.expansion_rules.values()]]
-        return {
-            word
-            for sentence in sentences
-            for part in _walk(sentence.expression)
-            for word in getattr(part, "text", "").split()
-        }
-
     def _best(self, text: str, original: str) -> _Match | None:
         assert self._recognize is not None, "load() comes before understand()"
         results = self._recognize(_MINUS.sub("minus ", text) + " ", self._intents)
@@ -161,7 +151,8 @@ class Grammar(Understander):
 
     def _add_commands(self) -> None:
         for reply, sentences in self._cfg.commands.items():
-            block = Block(sentences=[_escape(s) for s in sentences], slots={"reply": reply})
+            # plain words: what would be syntax in a template is only punctuation here
+            block = Block(sentences=[normalize(s) for s in sentences], slots={"reply": reply})
             try:
                 self._add_block(COMMAND_INTENT, block, _PLAIN, own=True)
             except _TemplateError as error:
@@ -287,11 +278,6 @@ def _walk(expression: Any) -> Iterable[Any]:
     yield expression
     for item in getattr(expression, "items", ()):
         yield from _walk(item)
-
-
-def _escape(text: str) -> str:
-    """A plain sentence as a template: nothing in it is syntax."""
-    return re.sub(r"([\\()\[\]{}<>|;])", r"\\\1", text)
 
 
 def _as_said(name: str, original: str) -> str:

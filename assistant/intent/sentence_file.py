@@ -70,9 +70,13 @@ def read(path: Path) -> SentenceFile:
         return SentenceFile.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        keys = first["loc"]
+        # the last parts may name the kinds of a choice, which are no keys
+        keys = tuple(key for key in first["loc"] if key not in ("str", "dict[str,any]"))
         key = ".".join(map(str, keys))
-        raise mistake(path, f"{key}: {_sentence(first['msg'])}", line=_line(tree, keys)) from error
+        hint = _FORMAT_HINT
+        if isinstance(first["input"], bool | int | float):
+            hint = "Put quotes around it: in YAML, on, off, yes, no and numbers are no text."
+        raise mistake(path, f"{key}: {_sentence(first['msg'])}", _line(tree, keys), hint) from error
 
 
 def mistake(path: Path, problem: str, line: int = 0, hint: str = _FORMAT_HINT) -> IntentError:

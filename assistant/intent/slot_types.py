@@ -94,7 +94,7 @@ def which(text: str, now: datetime) -> dict[str, Any] | None:
 
 def time(text: str, now: datetime) -> str | None:
     """A moment as ISO 8601 text. A bare number is none: "ten" may be minutes."""
-    if parse_number(text) is not None:
+    if parse_number(text) is not None or _starts_with_preposition(text):
         return None
     found = parse_time(text, now)
     return found.at.isoformat(timespec="seconds") if found and found.has_time else None
@@ -105,6 +105,8 @@ def end(text: str, now: datetime) -> dict[str, Any] | None:
 
     A bare number is kept as such, for the skill to ask what it counts.
     """
+    if _starts_with_preposition(text):
+        return None
     seconds = parse_duration(text)
     if seconds is not None:
         return {"duration": seconds}
@@ -113,6 +115,11 @@ def end(text: str, now: datetime) -> dict[str, Any] | None:
         return {"number": number}
     moment = time(text, now)
     return {"until": moment} if moment else None
+
+
+def _starts_with_preposition(text: str) -> bool:
+    """The templates hold these words; read as a part of the value, "for ten" is ten o'clock."""
+    return text.partition(" ")[0] in _PREPOSITIONS
 
 
 def level(text: str, now: datetime) -> dict[str, Any] | None:
@@ -128,6 +135,8 @@ def percent(text: str, now: datetime) -> int | float | None:
     found = parse_percent(text)
     return found.said if found is not None else None
 
+
+_PREPOSITIONS = frozenset(["for", "at", "until", "till", "to", "in", "of", "from", "after", "by"])
 
 _PLACES = {
     **dict.fromkeys(("last", "latest", "newest", "most recent"), "last"),

@@ -24,6 +24,7 @@ class Outcome:
     ok: False when it could not be done; the reply then says why.
     question: True when the reply asks something and an answer is expected.
     expects: intent name that a bare answer (such as "five minutes") completes.
+    known: slots of that intent that are already known.
     control: a request to the pipeline: "" or "stop" (be silent now).
     """
 
@@ -32,6 +33,7 @@ class Outcome:
     ok: bool = True
     question: bool = False
     expects: str = ""
+    known: dict[str, Any] = field(default_factory=dict)
     control: str = ""
 
 
@@ -61,6 +63,30 @@ class Skill(ABC):
     abilities: tuple[str, ...] = ()
     """Short phrases for "what can you do", such as "set timers"."""
 
+    phrases: tuple[str, ...] = ()
+    """What is often said to it, for recognisers that take a vocabulary."""
+
     @abstractmethod
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         """Does what the intent says. Raises SkillError with a speakable message."""
+
+    def complete(
+        self, expects: str, text: str, known: dict[str, Any], now: datetime
+    ) -> Intent | None:
+        """The intent that a bare answer to this skill's question makes, or None.
+
+        Strict: what may be another command, or talk, is None.
+        """
+        return None
+
+    def stop(self, turn: TurnContext) -> Outcome | None:
+        """Ends what this skill does aloud, such as ringing; None when it does nothing."""
+        return None
+
+    def notices(self, turn: TurnContext) -> list[str]:
+        """Sentences that are to be said unasked, each given out once."""
+        return []
+
+    def vocabulary(self) -> list[str]:
+        """Words and phrases that are likely to be said now, such as names of timers."""
+        return list(self.phrases)

@@ -1,0 +1,138 @@
+"""All skills that are switched on, and what goes to which."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from pathlib import Path
+
+from assistant.config import Config
+from assistant.errors import AssistantError, SkillError
+from assistant.events import Trouble
+from assistant.intent.base import Intent
+from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.timer.scheduler import Scheduler
+from assistant.skills.volume.skill import read_volume
+from assistant.state import State
+
+log = logging.getLogger(__name__)
+
+SKILLS = {
+    "timer": "TimerSkill",
+    "clock": "ClockSkill",
+    "volume": "VolumeSkill",
+    "system": "SystemSkill",
+    "commands": "CommandsSkill",
+}
+"""Class in ``assistant.skills.NAME.skill``; those with a section in the configuration can be
+switched off."""
+
+APOLOGY = "Sorry, that didn't work."
+
+
+class Registry:
+    """Hands intents to skills. A skill that fails does not take the others with it."""
+
+    def __init__(self, cfg: Config, state: State, skills: list[Skill]) -> None:
+        self._skills = {skill.name: skill for skill in skills}
+        self._state = state
+        self._default_volume = cfg.audio.default_volume
+        self._known: dict[str, object] = {}
+        self.troubles: list[Trouble] = []
+
+    @classmethod
+    def load(cls, cfg: Config, state: State) -> Registry:
+        """Makes the skills; one that cannot be made is left out and named in ``troubles``."""
+        skills: list[Skill] = []
+        troubles: list[Trouble] = []
+        for name, class_name in SKILLS.items():
+            section = getattr(cfg.skills, name, None)
+            if section is not None and not section.enabled:
+                continue
+            try:
+                module = import_module(f"assistant.skills.{name}.skill")
+                skills.append(getattr(module, class_name)(cfg, state))
+            except Exception as error:
+                log.exception("the skill %s is left out", name)
+                reason = error.message if isinstance(error, AssistantError) else str(error)
+                hint = error.hint if isinstance(error, AssistantError) else ""
+                message = f"The skill {name} is switched off: {reason}"
+                troubles.append(Trouble(code=f"skill.{name}", message=message, hint=hint))
+        registry = cls(cfg, state, skills)
+        registry.troubles = troubles
+        return registry
+
+    @property
+    def skills(self) -> list[Skill]:
+        return list(self._skills.values())
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """What can be done, in short phrases."""
+        return tuple(ability for skill in self.skills for ability in skill.abilities)
+
+    @property
+    def sentence_dirs(self) -> list[Path]:
+        """The folders of these skills that hold sentences."""
+        folders = [Path(__file__).parent / name for name in self._skills]
+        return [folder for folder in folders if (folder / "en.yaml").exists()]
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The timers; None when they are switched off."""
+        return getattr(self._skills.get("timer"), "scheduler", None)
+
+    def volume(self) -> tuple[int, bool]:
+        """Loudness from 0 to 100, and whether the sound is off."""
+        return read_volume(self._state, self._default_volume)
+
+    def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        """Does what the intent says; whatever fails, the outcome can be spoken."""
+        self._known = {}
+        skill = self._skills.get(intent.name.split(".")[0])
+        if skill is None:
+            return Outcome("Sorry, I can't do that here.", ok=False)
+        turn.abilities = self.abilities
+        try:
+            outcome = self._stop(turn) if intent.name == "system.stop" else None
+            outcome = outcome or skill.handle(intent, turn)
+        except SkillError as error:
+            return Outcome(error.message, ok=False)
+        except AssistantError as error:
+            log.warning("%s failed: %s", intent.name, error)
+            return Outcome(APOLOGY, ok=False)
+        except Exception:
+            log.exception("%s failed", intent.name)
+            return Outcome(APOLOGY, ok=False)
+        self._known = outcome.known
+        return outcome
+
+    def complete(self, expects: str, text: str) -> Intent | None:
+        """The intent that ``text`` makes as a bare answer to the question just asked.
+
+        expects: from the outcome that asked. None when it is no answer: then it is a new
+        sentence. To be asked first, since "the ten minute one" could be both.
+        """
+        skill = self._skills.get(expects.split(".")[0])
+        if skill is None or not expects:
+            return None
+        return skill.complete(expects, text, dict(self._known), self._state.clock.now())
+
+    def notices(self, turn: TurnContext) -> list[str]:
+        """What is to be said unasked, such as missed timers; each is given out once."""
+        found: list[str] = []
+        for skill in self.skills:
+            try:
+                found += skill.notices(turn)
+            except AssistantError as error:
+                log.warning("%s has no notices: %s", skill.name, error)
+        return found
+
+    def vocabulary(self) -> list[str]:
+        """Words and phrases that are likely to be said now, each once."""
+        words = (word for skill in self.skills for word in skill.vocabulary())
+        return list(dict.fromkeys(words))
+
+    def _stop(self, turn: TurnContext) -> Outcome | None:
+        outcomes = [skill.stop(turn) for skill in self.skills]
+        return next((outcome for outcome in outcomes if outcome is not None), None)

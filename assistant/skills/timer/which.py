@@ -1,0 +1,98 @@
+"""Which timer is meant, and how it is called in a reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NoReturn
+
+from assistant.errors import SkillError
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.slot_types import timed
+from assistant.intent.values.ordinal import parse_ordinal
+from assistant.skills import spoken
+from assistant.skills.timer.scheduler import Timer
+
+_ALL = frozenset(("all", "both", "all of them", "both of them", "every one", "everything"))
+_NOUN = re.compile(r"\s+(?:timer|one)$")
+_ARTICLE = re.compile(r"^(?:the|my|our)\s+")
+
+
+def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
+    """The timers that the slots id, which, name and duration leave.
+
+    Raises SkillError that says which name or length is not known.
+    """
+    if not timers:
+        raise SkillError("timer.none", "No timers are set.")
+    if "id" in slots:
+        return [t for t in timers if t.id == slots["id"]] or _unknown(timers, "That timer is over.")
+    if name := slots.get("name"):
+        timers = named(timers, name) or _unknown(timers, f"There is no timer called {name}.")
+    if seconds := slots.get("duration"):
+        wanted = spoken.length(seconds)
+        timers = [t for t in timers if abs(t.seconds - seconds) < 0.5] or _unknown(
+            timers, f"There is no timer of {wanted}."
+        )
+    if slots.get("which") == "last":
+        return [max(timers, key=lambda t: t.id)]
+    if slots.get("which") == "first":
+        return [min(timers, key=lambda t: t.id)]
+    return list(timers)
+
+
+def named(timers: Sequence[Timer], name: str) -> list[Timer]:
+    """Timers with exactly this name, else those whose name has all these words."""
+    wanted = _words(name)
+    exact = [t for t in timers if t.name and _words(t.name) == wanted]
+    return exact or [t for t in timers if t.name and set(wanted) <= set(_words(t.name))]
+
+
+def answer(text: str, timers: Sequence[Timer], now: datetime) -> dict[str, Any] | None:
+    """The slots that a bare answer to "which one?" fills, or None when it is none.
+
+    timers: in the order in which they were read out.
+    """
+    words = _ARTICLE.sub("", strip_courtesy(normalize(text)))
+    if words in _ALL:
+        return {"which": "all"}
+    core = _NOUN.sub("", words)
+    place = parse_ordinal(core)
+    if place is not None and 1 <= place <= len(timers):
+        return {"id": timers[place - 1].id}
+    if core == "last" and timers:
+        return {"id": timers[-1].id}
+    if named(timers, core):
+        return {"name": core}
+    slots = timed(core, now)
+    if slots is not None and any(abs(t.seconds - slots["duration"]) < 0.5 for t in timers):
+        return slots
+    # "the rice one" answers the question, though with a name that is not there
+    return {"name": core} if core != words and len(core.split()) <= 3 else None
+
+
+def describe(timer: Timer, among: Sequence[Timer] = ()) -> str:
+    """ "the pasta timer", "the 10 minute timer"; with what is left where others are alike."""
+    text = f"the {title(timer)}"
+    if sum(title(other) == title(timer) for other in among) > 1:
+        return f"{text} with {spoken.about(timer.left)} left"
+    return text
+
+
+def title(timer: Timer) -> str:
+    """ "pasta timer" or "10 minute timer"."""
+    if timer.name:
+        return f"{timer.name} timer"
+    return re.sub(r"(day|hour|minute|second)s\b", r"\1", spoken.length(timer.seconds)) + " timer"
+
+
+def _words(name: str) -> list[str]:
+    """Words to compare names by: without accents and the plural's s."""
+    words = _NOUN.sub("", _ARTICLE.sub("", normalize(name))).split()
+    return [word.removesuffix("s") if len(word) > 3 else word for word in words]
+
+
+def _unknown(timers: Sequence[Timer], message: str) -> NoReturn:
+    have = spoken.listing(describe(t, timers) for t in timers)
+    raise SkillError("timer.unknown", f"{message} I have {have}.")
