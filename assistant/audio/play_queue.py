@@ -183,9 +183,9 @@ class PlayQueue:
             return self._queued - self._pulled
 
     def wait_for_sound(self, timeout: float) -> bool:
-        """Waits until something is to be played."""
+        """Waits until something is to be played, or the queue was closed."""
         with self._changed:
-            return self._changed.wait_for(self._waiting, timeout)
+            return self._changed.wait_for(lambda: self._waiting() or self._closed, timeout)
 
     # For everybody.
 
@@ -195,13 +195,15 @@ class PlayQueue:
             return self._waiting() or self._clock() < self._left_at
 
     def drain(self, timeout: float | None = None, cancel: threading.Event | None = None) -> bool:
-        """Waits until the last sample was heard; False when cut, cancelled or too late."""
+        """Waits until the last sample was heard; False when cut, cancelled, too late or closed."""
         deadline = None if timeout is None else self._clock() + timeout
         with self._changed:
             generation = self._generation
             self._finish()
             while True:
-                if generation != self._generation or (cancel is not None and cancel.is_set()):
+                if self._closed or generation != self._generation:
+                    return False
+                if cancel is not None and cancel.is_set():
                     return False
                 now = self._clock()
                 if not self._waiting() and now >= self._left_at:

@@ -55,6 +55,7 @@ class SoundDeviceSink(AudioSink):
         self.muted = False
         self.keeper = StreamKeeper(portaudio, "output", config.device, self, clock)
         self._config = config
+        self._clock = clock
         self.wait = wait
         self._threaded = threaded
         self._rate = 48_000
@@ -120,7 +121,7 @@ class SoundDeviceSink(AudioSink):
 
     def _play(self, out: NDArray[np.int16], frames: int, moments: Any, status: Any) -> None:
         """Runs in PortAudio's thread; ``out`` has the shape (frames, channels)."""
-        now = time.monotonic()
+        now = self._clock()
         latency = moments.outputBufferDacTime - moments.currentTime
         if not 0 < latency <= LARGEST_DELAY_S:
             latency = frames / self._rate

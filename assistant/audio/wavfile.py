@@ -6,13 +6,13 @@ blocks and whatever length the header claims.
 
 from __future__ import annotations
 
+import io
 import logging
-import mmap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +73,12 @@ class SoundReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._module = _soundfile()
-        self._map: mmap.mmap | None = None
         if path.is_dir():
             raise InputFileError("audio.bad_file", f"{path} is a folder, not a sound file.")
+        if path.exists() and not path.is_file():
+            raise InputFileError("audio.bad_file", f"{path} is a device or pipe, not a file.")
         try:
-            self._raw: BinaryIO = path.open("rb")
+            self._raw = io.FileIO(path)
         except OSError as e:
             raise InputFileError(
                 "audio.bad_file", f"{path} cannot be read: {e.strerror or e}."
@@ -97,11 +98,10 @@ class SoundReader:
         if size == 0:
             raise InputFileError("audio.bad_file", f"{self.path} is empty.")
         length = _data_length(self._raw, size)
-        source: Any = self._raw
+        source: Any = self._raw.fileno()
         if length is not None and length.stated == 0 < length.present:
-            # libsndfile believes the 0; a private view corrects it, the file stays as it is.
-            self._map = source = mmap.mmap(self._raw.fileno(), 0, access=mmap.ACCESS_COPY)
-            self._map[length.offset : length.offset + 4] = b"\xff" * 4
+            self._raw.close()
+            self._raw = source = _Endless(self.path, length.offset)
         elif length is not None and length.present < length.stated not in UNKNOWN_LENGTHS:
             log.warning(
                 "%s is cut short: %d of %d bytes of sound are there",
@@ -111,7 +111,7 @@ class SoundReader:
             )
         self._raw.seek(0)
         try:
-            return self._module.SoundFile(source)
+            return self._module.SoundFile(source, closefd=False)
         except (self._module.SoundFileError, TypeError) as e:
             # TypeError: the name ends in .raw, which says nothing about the format.
             reason = str(getattr(e, "error_string", e)).strip().rstrip(".")
@@ -154,10 +154,23 @@ class SoundReader:
         file = getattr(self, "_file", None)
         if file is not None:
             file.close()
-        if self._map is not None:
-            self._map.close()
-            self._map = None
         self._raw.close()
+
+
+class _Endless(io.FileIO):
+    """A WAV whose data length reads as unknown, since libsndfile believes a 0."""
+
+    def __init__(self, path: Path, offset: int) -> None:
+        super().__init__(path)
+        self._offset = offset
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        at = self.tell()
+        n = super().readinto(view) or 0
+        for i in range(max(0, self._offset - at), min(n, self._offset + 4 - at)):
+            view[i] = 0xFF
+        return n
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +182,7 @@ class _DataLength:
     present: int
 
 
-def _data_length(file: BinaryIO, size: int) -> _DataLength | None:
+def _data_length(file: io.FileIO, size: int) -> _DataLength | None:
     """What a RIFF WAVE file says about its length; None for any other file."""
     file.seek(0)
     head = file.read(12)

@@ -29,13 +29,15 @@ def test_sines_stay_clean_between_all_rates(source: int, target: int) -> None:
         assert snr_db(out, hz, target) > 60
 
 
-@pytest.mark.parametrize("source", (44_100, 48_000))
+@pytest.mark.parametrize("source", [44_100, 48_000])
 def test_what_16_khz_cannot_hold_is_removed(source: int) -> None:
     out = resampled(sine(9_500.0, 0.5, source), source, 16_000)
     assert np.abs(out[1600:-1600]).max() <= 3
 
 
-@pytest.mark.parametrize("source, target", [(48_000, 16_000), (22_050, 48_000), (44_100, 16_000)])
+@pytest.mark.parametrize(
+    ("source", "target"), [(48_000, 16_000), (22_050, 48_000), (44_100, 16_000)]
+)
 def test_a_sweep_has_no_clicks(source: int, target: int) -> None:
     t = np.arange(source) / source
     top = 0.4 * min(source, target)
