@@ -46,11 +46,16 @@ class Clock:
 
 
 class ClockHit(NamedTuple):
-    """bare: nothing but an hour, or hour and minute without a mark that they are a time."""
+    """bare: nothing but an hour, which is a time only after "at" and the like.
+
+    loose: without a mark of a time, so that what follows may show it to be a count
+    ("seven thirty", "ten to seven").
+    """
 
     clock: Clock
     end: int
-    bare: bool
+    bare: bool = False
+    loose: bool = False
 
 
 _NAMED = {
@@ -58,6 +63,8 @@ _NAMED = {
     "midday": 12,
     "midnight": 0,
     "noonish": 12,
+    "midmorning": 10,
+    "midafternoon": 14,
 }
 _PAST = ("past", "after")
 _TO = ("to", "till", "til", "before")
@@ -73,18 +80,15 @@ def match_clock(tokens: Tokens, i: int) -> ClockHit | None:
 
 def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
     """noon, midnight, "mid-day", "12 noon"."""
-    start = i
     if word_at(tokens, i) in ("12", "twelve"):
         i += 1
     word, end = word_at(tokens, i), i + 1
-    if word == "mid" and word_at(tokens, i + 1) in ("-", "day", "night"):
+    if word == "mid" and word_at(tokens, i + 1) in ("-", "day", "night", "morning", "afternoon"):
         end = i + 3 if word_at(tokens, i + 1) == "-" else i + 2
         word = "mid" + word_at(tokens, end - 1)
     if word not in _NAMED:
         return None
-    # "midnight" and "noon" also end a spelled-out hour: "12 midnight"
-    assert end > start, (start, end)
-    return ClockHit(Clock(_NAMED[word]), end, bare=False)
+    return ClockHit(Clock(_NAMED[word]), end)
 
 
 def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
@@ -114,7 +118,7 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
         if hour is None or hour[0] == 0 or word_at(tokens, hour[1]) in (*_MINUTE_WORDS, ":"):
             return None
         base = _with_half_day(tokens, ClockHit(Clock(hour[0], 0, 0, exact=False), hour[1], True))
-        return base and ClockHit(replace(base.clock, minute=30), base.end, bare=False)
+        return base and ClockHit(replace(base.clock, minute=30), base.end, loose=True)
     else:
         return None
     if minutes == 30 and sign < 0 and word_at(tokens, i) == "half":
@@ -122,7 +126,10 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     hour_hit = _match_named(tokens, at + 1) or _match_hour(tokens, at + 1)
     if hour_hit is None or word_at(tokens, hour_hit.end) in _MINUTE_WORDS:
         return None
-    return ClockHit(hour_hit.clock.shifted(sign * minutes), hour_hit.end, bare=False)
+    # "two to four people": odd minutes without their name need a cue as a bare hour does
+    odd = not named and minutes % 5 != 0
+    clock = hour_hit.clock.shifted(sign * minutes)
+    return ClockHit(clock, hour_hit.end, bare=odd, loose=not named and not odd)
 
 
 def _match_count(tokens: Tokens, i: int, most: int) -> tuple[int, int] | None:
@@ -144,21 +151,21 @@ def _match_hour(tokens: Tokens, i: int) -> ClockHit | None:
     hit = _match_digits(tokens, i) or _match_words(tokens, i)
     if hit is None:
         return None
-    clock, end, bare = hit
+    clock, end, bare, loose = hit
     if word_at(tokens, end) in ("o'clock", "oclock") and clock.minute == 0:
         bare, end = False, end + 1
     elif word_at(tokens, end) == "o" and word_at(tokens, end + 1) in ("clock", "'"):
         bare, end = False, end + (2 if tokens[end + 1].text == "clock" else 3)
     if word_at(tokens, end) == "-" and word_at(tokens, end + 1) == "ish":
-        end += 1
+        end += 1  # "11-ish"
     if word_at(tokens, end) in ("ish", "sharp"):
-        end += 1
-    return _with_half_day(tokens, ClockHit(clock, end, bare))
+        end, bare, loose = end + 1, False, False
+    return _with_half_day(tokens, ClockHit(clock, end, bare, loose))
 
 
 def _with_half_day(tokens: Tokens, hit: ClockHit) -> ClockHit | None:
     """Takes am or pm in; None when it contradicts the hour ("13 am")."""
-    clock, at, _ = hit
+    clock, at = hit.clock, hit.end
     word, end = word_at(tokens, at), at + 1
     if word in ("a", "p") and word_at(tokens, at + 1) == "m":
         end = at + 2
@@ -169,9 +176,9 @@ def _with_half_day(tokens: Tokens, hit: ClockHit) -> ClockHit | None:
     shift = _HALF_DAYS[word]
     if clock.exact and (clock.hour > 12 or clock.hour == 0):
         fits = (clock.hour >= 12) == (shift == 12)
-        return ClockHit(clock, end, bare=False) if fits else None
+        return ClockHit(clock, end) if fits else None
     exact = replace(clock, hour=clock.hour % 12 + shift, exact=True)
-    return ClockHit(exact, end, bare=False)
+    return ClockHit(exact, end)
 
 
 def _clock(hour: int, minute: int, second: int = 0, *, padded: bool = False) -> Clock | None:
@@ -180,8 +187,10 @@ def _clock(hour: int, minute: int, second: int = 0, *, padded: bool = False) -> 
     return Clock(hour, minute, second, exact=padded or not 1 <= hour <= 12)
 
 
-def _hit(clock: Clock | None, end: int, *, bare: bool) -> ClockHit | None:
-    return ClockHit(clock, end, bare) if clock else None
+def _hit(
+    clock: Clock | None, end: int, *, bare: bool = False, loose: bool = False
+) -> ClockHit | None:
+    return ClockHit(clock, end, bare, loose) if clock else None
 
 
 def _match_digits(tokens: Tokens, i: int) -> ClockHit | None:
@@ -201,7 +210,7 @@ def _match_digits(tokens: Tokens, i: int) -> ClockHit | None:
         clock = _clock(int(text[:-2]), int(text[-2:]), padded=text[0] == "0")
         end = i + 1
         if word_at(tokens, end) == "hours" and len(text) == 4:
-            return _hit(clock and replace(clock, exact=True), end + 1, bare=False)
+            return _hit(clock and replace(clock, exact=True), end + 1)
         return _hit(clock, end, bare=True)
     if len(text) > 2:
         return None
@@ -230,7 +239,7 @@ def _match_colons(tokens: Tokens, i: int) -> ClockHit | None:
         return None
     parts = [int(number) for number in numbers]
     clock = _clock(*parts, padded=numbers[0][0] == "0")
-    return _hit(clock, at, bare=False)
+    return _hit(clock, at)
 
 
 def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
@@ -244,12 +253,12 @@ def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
 
 def _with_minutes(tokens: Tokens, hit: ClockHit) -> ClockHit:
     """Adds minutes that follow an hour with nothing between: 10 to 59, or "oh five"."""
-    clock, at, _ = hit
+    clock, at = hit.clock, hit.end
     word = word_at(tokens, at)
     if word == "hundred" and word_at(tokens, at + 1) == "hours":
-        return ClockHit(replace(clock, exact=True), at + 2, bare=False)
+        return ClockHit(replace(clock, exact=True), at + 2)
     if word in ("oh", "o", "zero") and word_at(tokens, at + 1) in UNITS:
-        return ClockHit(replace(clock, minute=UNITS[word_at(tokens, at + 1)]), at + 2, bare=True)
+        return ClockHit(replace(clock, minute=UNITS[word_at(tokens, at + 1)]), at + 2, loose=True)
     if word == "h" and digits_at(tokens, at + 1) is not None:
         at += 1
     minutes = _match_count(tokens, at, 59)
@@ -260,5 +269,6 @@ def _with_minutes(tokens: Tokens, hit: ClockHit) -> ClockHit:
     # "eleven five" is a time only where nothing that is counted can follow
     at_end = word_at(tokens, end) in ("", ".", ",", "am", "pm")
     if two_digits or word in TEENS or word in TENS or (tokens[at].is_word and value and at_end):
-        return ClockHit(replace(clock, minute=value), end, bare=True)
+        # "one two" may be anything
+        return ClockHit(replace(clock, minute=value), end, bare=value < 10, loose=value >= 10)
     return hit

@@ -1,8 +1,9 @@
 """Days of the calendar: "tomorrow", "next friday", "the 5th of may", "2026-05-05".
 
-A weekday is the coming one. "next friday" is the Friday of the next week (weeks begin on
-Monday), "this friday" the coming one, today included. A day without a year is the coming
-one. "5/6" is the sixth of May unless ``day_first``; a first number above 12 is the day.
+A weekday is the coming one. "next friday" is the Friday of the next week, "last friday"
+that of the last week (weeks begin on Monday), "this friday" the coming one, today
+included. A day without a year is the coming one. "5/6" is the sixth of May unless
+``day_first``; a first number above 12 is the day.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assistant.intent.values.cardinal import Tokens, digits_at, match_below_hundred, word_at
+from assistant.intent.values.cardinal import (
+    Tokens,
+    digits_at,
+    match_below_hundred,
+    match_integer,
+    word_at,
+)
 from assistant.intent.values.ordinal import match_ordinal
 
 _WEEKDAYS = {
@@ -81,10 +88,12 @@ _LAST = ("last", "previous", "past")
 @dataclass(frozen=True, slots=True)
 class DayHit:
     """options: the days it may be, the nearest first (a later one counts when the moment
-    on the one before is past); none when the words contradict each other."""
+    on the one before is past); none when the words contradict each other. loose: an
+    ordinal alone ("the first"), which may count something else."""
 
     options: tuple[date, ...]
     end: int
+    loose: bool = False
 
 
 def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -> DayHit | None:
@@ -154,7 +163,9 @@ def _match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
     ahead = (day - today.weekday()) % 7
     if relation in _NEXT:
         return _in_week(today, 1, day, end)
-    if relation in _LAST:
+    if relation in ("last", "previous"):
+        return _in_week(today, -1, day, end)
+    if relation == "past":
         return DayHit((today - timedelta((today.weekday() - day) % 7 or 7),), end)
     if relation == "this":
         return DayHit((today + timedelta(ahead),), end)
@@ -189,7 +200,7 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
     Only days that fall on that weekday are options.
     """
     i = _skip(tokens, i, ",", "-")
-    month_day = _match_month_day(tokens, i, today) or _match_numeric(tokens, i, today)
+    month_day = _match_month_day(tokens, i, today) or _match_numeric(tokens, i, today, sure=True)
     if month_day is not None:
         fits = tuple(day for day in month_day.options if day.weekday() == weekday)
         return DayHit(fits, month_day.end)
@@ -257,7 +268,9 @@ def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
         fits = len(tokens[i].text) <= 2 and 1 <= digits <= 31
         return (int(digits), i + 1) if fits and word_at(tokens, i + 1) != ":" else None
     words = match_below_hundred(tokens, i)
-    return (int(words.value), words.end) if words and words.value <= 31 else None
+    if words is None or words.value > 31 or word_at(tokens, words.end) in ("may", "march"):
+        return None  # "one may ask"
+    return int(words.value), words.end
 
 
 def _match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
@@ -285,15 +298,19 @@ def _match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
 
 
 def _year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """ "2027", ", 2027", "of 2027", "twenty twenty-seven"."""
+    """ "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
     i = _skip(tokens, i, ",", "of", "in", "/", "-")
     text = word_at(tokens, i)
     if text.isdecimal() and len(text) == 4 and text[0] in "12":
         return int(text), i + 1
-    if text == "twenty" and word_at(tokens, i + 1) != "-":
-        rest = match_below_hundred(tokens, i + 1)
-        if rest is not None and 20 <= rest.value <= 99:
-            return 2000 + int(rest.value), rest.end
+    whole = match_integer(tokens, i)
+    if whole is None or not tokens[i].is_word or word_at(tokens, i) == "a":
+        return None
+    if 1000 <= whole.value < 3000:
+        return int(whole.value), whole.end
+    rest = match_below_hundred(tokens, whole.end)
+    if 11 <= whole.value <= 20 and rest is not None and rest.value >= 10:
+        return int(whole.value * 100 + rest.value), rest.end
     return None
 
 
@@ -329,10 +346,9 @@ def _match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
         shift = 1 if word in _NEXT else -1 if word in _LAST else 0
         first = add_months(today.replace(day=1), shift)
         return _exact(first.year, first.month, number, at + 2)
-    if word == "month":
-        end = at + 1
     days = _days_of_month(number, today)
-    return DayHit((next(days), next(days)), end)
+    options = next(days), next(days)
+    return DayHit(options, at + 1) if word == "month" else DayHit(options, end, loose=True)
 
 
 def _days_of_month(number: int, today: date) -> Iterator[date]:
@@ -347,10 +363,15 @@ def _days_of_month(number: int, today: date) -> Iterator[date]:
 
 
 def _match_numeric(
-    tokens: Tokens, i: int, today: date, *, day_first: bool = False
+    tokens: Tokens, i: int, today: date, *, day_first: bool = False, sure: bool = False
 ) -> DayHit | None:
-    """2026-05-05, 5/5, 5/5/2026, 5.5.2026."""
-    parts, end = _numeric_parts(tokens, i)
+    """2026-05-05, 5/5, 5/5/2026, 5.5.2026, and 5-5 where it is ``sure`` to be a date."""
+    if len(word_at(tokens, i)) == 4 and word_at(tokens, i + 1) in ("/", "-"):
+        named = _match_month_day(tokens, i + 2, today)
+        if named is not None and word_at(tokens, i).isdecimal():
+            on = named.options[0]
+            return _exact(int(word_at(tokens, i)), on.month, on.day, named.end)
+    parts, end = _numeric_parts(tokens, i, sure=sure)
     if len(parts) == 3 and len(parts[0]) == 4:
         return _exact(int(parts[0]), int(parts[1]), int(parts[2]), end)
     if len(parts) not in (2, 3) or any(len(part) > 2 for part in parts[:2]):
@@ -366,7 +387,7 @@ def _match_numeric(
     return _exact(year, month, day, end)
 
 
-def _numeric_parts(tokens: Tokens, i: int) -> tuple[list[str], int]:
+def _numeric_parts(tokens: Tokens, i: int, *, sure: bool) -> tuple[list[str], int]:
     """The numbers of a numeric date and the index after it; no numbers when it is none."""
     parts: list[str] = []
     sign, at = "", i
@@ -386,9 +407,9 @@ def _numeric_parts(tokens: Tokens, i: int) -> tuple[list[str], int]:
         if not (tokens[at].glued and at + 1 < len(tokens) and tokens[at + 1].glued):
             break
         sign, at = follow, at + 1
-    if len(parts) == 2 and sign != "/":
+    if len(parts) == 2 and sign != "/" and not sure:
         return [], i
-    return (parts, at) if 2 <= len(parts) <= 3 and at > i + (sign != ".") else ([], i)
+    return (parts, at) if 2 <= len(parts) <= 3 else ([], i)
 
 
 def _match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:

@@ -51,7 +51,7 @@ _WORDS = {
 UNITS_BY_WORD = {word: unit for unit, words in _WORDS.items() for word in words.split()}
 _OWNED = {f"{word}'s": unit for word, unit in UNITS_BY_WORD.items()}
 """As in "in an hour's time"."""
-_LETTERS = {"h": "hour", "m": "minute", "s": "second", "d": "day"}
+_LETTERS = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week", "y": "year"}
 _NEXT_LOWER = {"hour": "minute", "minute": "second"}
 _WHOLE = ("full", "whole", "entire", "solid")
 _MORE = ("more", "extra", "additional", "further")
@@ -250,7 +250,8 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
                 at += 1
         return value, at
     if word in ("a", "an"):
-        return None if word_at(tokens, i + 1).endswith("s") else (Fraction(1), i + 1)
+        plural = word_at(tokens, i + 1).endswith("s") and word_at(tokens, i + 1) not in _OWNED
+        return None if plural else (Fraction(1), i + 1)
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
     # "hour and a half", the article lost

@@ -35,6 +35,7 @@ __all__ = [
     "plain",
 ]
 
+_DOZENS = ("dozen", "dozens", "dz", "dzs")
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
 _ONE_IS_NO_NUMBER_AFTER = frozenset(
     ("this", "that", "the", "which", "each", "every", "any", "no", "some", "last", "next")
@@ -126,7 +127,7 @@ def _match_group(tokens: Tokens, i: int) -> Hit | None:
         count = Hit(Fraction(1, 2), i + 2 if word_at(tokens, i + 1) == "a" else i + 1)
     if count is None and (start > i or word_at(tokens, i) == "dozen"):
         count = Hit(Fraction(1), start)
-    if count is not None and word_at(tokens, count.end) in ("dozen", "dozens"):
+    if count is not None and word_at(tokens, count.end) in _DOZENS:
         return Hit(count.value * 12, count.end + 1)
     return None
 
@@ -192,7 +193,9 @@ def _match_fraction(tokens: Tokens, i: int) -> Hit | None:
         return Hit(Fraction(value).limit_denominator(100), i + 1) if value is not None else None
     top, bottom = digits_at(tokens, i), digits_at(tokens, i + 2)
     if word_at(tokens, i + 1) == "/" and top is not None:
-        if bottom and word_at(tokens, i + 3) != "/" and tokens[i + 1].glued and tokens[i + 2].glued:
+        # 5/17/2030 is a date
+        single = word_at(tokens, i + 3) != "/" and word_at(tokens, i - 1) != "/"
+        if bottom and single and tokens[i + 1].glued and tokens[i + 2].glued:
             return Hit(top / bottom, i + 3)
         return None
     return _match_fraction_words(tokens, i)
@@ -205,6 +208,8 @@ def _match_fraction_words(tokens: Tokens, i: int) -> Hit | None:
     elif word in ("a", "an", "one"):
         hit = _match_denominator(tokens, i + 1, Fraction(1))
     else:
+        hit = None
+    if hit is None:
         count = match_integer(tokens, i)
         hit = _match_denominator(tokens, count.end, count.value) if count else None
     if hit is None:

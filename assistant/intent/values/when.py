@@ -9,15 +9,18 @@ minutes and seconds ("in 3 hours") are elapsed time; days and longer keep the wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
+from typing import TypeVar
 
 from assistant.intent.values.cardinal import Tokens, word_at
-from assistant.intent.values.clock import Clock, match_clock
-from assistant.intent.values.date import DayHit, add_months, match_day
+from assistant.intent.values.clock import Clock, ClockHit, match_clock
+from assistant.intent.values.date import DayHit, add_months, match_day, weekday_at
+from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
 from assistant.intent.values.duration import Length, match_length
 from assistant.intent.values.span import Span
-from assistant.intent.values.tokens import tokenize
+from assistant.intent.values.tokens import fold, tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +36,6 @@ class When:
     has_date: bool
     has_time: bool
 
-
-_PARTS = {
-    "morning": "morning",
-    "afternoon": "afternoon",
-    "evening": "evening",
-    "night": "night",
-    "lunchtime": "noon",
-    "tonight": "night",
-    "tonite": "night",
-}
-_USUAL_HOUR = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21, "noon": 12}
-_NIGHT_ENDS = 5
-"""Before this hour "tonight" is the night that has already begun."""
 
 _CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
 _LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
@@ -80,28 +70,40 @@ def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | N
 
 
 def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When] | None:
-    """The longest moment named in a sentence, or None when there is none that is sure."""
+    """The longest moment named in a sentence, or None when there is none that is sure.
+
+    A choice ("at 7 or 8") is not sure.
+    """
     spans = find_times(text, now, day_first=day_first)
+    folded = fold(text)
+    for one, other in pairwise(spans):
+        if folded[one.end : other.start].split()[:1] == ["or"]:
+            return None
     return max(spans, key=lambda span: span.end - span.start, default=None)
 
 
 def find_times(text: str, now: datetime, *, day_first: bool = False) -> list[Span[When]]:
-    """All moments named in a sentence that are sure, from left to right."""
+    """All moments named in a sentence, from left to right; the ends of ranges are left out."""
     tokens = tokenize(text)
     reader = _Reader(tokens, now, day_first)
     spans: list[Span[When]] = []
-    i = 0
+    i, chosen = 0, -1
     while i < len(tokens):
-        hit = reader.longest(i, bare=word_at(tokens, i - 1) in _CUES)
+        cued = word_at(tokens, i - 1) in _CUES or (
+            chosen == i - 1 and word_at(tokens, chosen) == "or"
+        )
+        hit = reader.longest(i, bare=cued)
         if hit is None:
             i += 1
             continue
         when, end = hit
-        if when is not None and not reader.is_unsure(i, end):
+        if when is not None and not reader.is_range(i, end):
             spans.append(Span(tokens[i].start, tokens[end - 1].end, when))
-        i = end
+        i = chosen = end
     return spans
 
+
+Mark = TypeVar("Mark", ClockHit, DayHit)
 
 Hit = tuple[When | None, int]
 """A moment and the index after its words; None for words that contradict each other."""
@@ -129,12 +131,12 @@ class _Reader:
             pieces if pieces[1] > distance[1] or (pieces[1] == distance[1] and timed) else distance
         )
 
-    def is_unsure(self, start: int, end: int) -> bool:
-        """True for one half of a choice ("at 7 or 8") or range ("from 7 to 8")."""
+    def is_range(self, start: int, end: int) -> bool:
+        """True for one end of a range ("from 7 to 8", "between 7 and 8")."""
         before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
-        if after in ("or", "to", "till", "until", "-", "and") and match_clock(self.tokens, end + 1):
+        if after in ("to", "till", "until", "-", "and") and match_clock(self.tokens, end + 1):
             return after != "and" or before == "between"
-        return before in ("or", "to", "and", "till", "-") and any(
+        return before in ("to", "and", "till", "-") and any(
             (hit := match_clock(self.tokens, i)) and hit.end == start - 1
             for i in range(max(0, start - 6), start - 1)
         )
@@ -206,81 +208,65 @@ class _Reader:
 
     def pieces(self, i: int, *, bare: bool) -> Hit | None:
         """A time of day, a day and a part of the day, each at most once, in any order."""
-        clock: Clock | None = None
+        clock: ClockHit | None = None
         day: DayHit | None = None
-        part, bare_clock, end, at = "", False, i, i
-        while True:
-            hits: list[tuple[int, str]] = []
-            clock_hit = None if clock else match_clock(self.tokens, at)
-            day_hit = (
-                None
-                if day
-                else (
-                    match_day(self.tokens, at, self.now.date(), day_first=self.day_first)
-                    or self._distant_day(at)
-                )
-            )
-            part_hit = None if part else self._part(at, alone=at == i)
-            if clock_hit:
-                hits.append((clock_hit.end, "clock"))
-            if day_hit:
-                hits.append((day_hit.end, "day"))
-            if part_hit:
-                hits.append((part_hit[2], "part"))
-            if not hits:
-                if at == end and (link := self._after_links(at)) > at and end > i:
-                    at = link
-                    continue
-                break
-            end, kind = max(hits)
-            if kind == "clock" and clock_hit:
-                linked = at > i and word_at(self.tokens, at - 1) in _CUES
-                clock, bare_clock = clock_hit.clock, clock_hit.bare and not linked
-            elif kind == "day":
-                day = day_hit
-            elif part_hit:
-                part = part_hit[0]
-                if part_hit[1] is not None:
-                    day = day or DayHit(part_hit[1], end)
-            at = end
-        if end == i:
+        part, named_day, end, at = "", False, i, i
+        while at < len(self.tokens):
+            clock_hit = None if clock else self._surely(match_clock(self.tokens, at))
+            day_hit = None if named_day else self._surely(self._day(at))
+            part_hit = None if part else match_day_part(self.tokens, at, self.now)
+            if part_hit and part_hit.alone and not (clock or day):
+                follow = self._after_links(part_hit.end)
+                part_hit = part_hit if match_clock(self.tokens, follow) else None
+            ends = [hit.end if hit else 0 for hit in (clock_hit, day_hit, part_hit)]
+            best = max(ends)
+            if not best:
+                link = self._after_links(at)
+                if link == at or at != end or end == i:
+                    break
+                at = link
+                continue
+            if part_hit and ends[2] == best:
+                part, day = part_hit.part, day or part_hit.day
+            elif day_hit and ends[1] == best:
+                day, named_day = day_hit, True
+            elif clock_hit:
+                clock, bare = clock_hit, bare or word_at(self.tokens, at - 1) in _CUES
+            at = end = best
+        if clock and clock.bare and not (bare or named_day or part):
             return None
-        if (
-            bare_clock
-            and not (day or part)
-            and (not bare or word_at(self.tokens, end) not in _AFTER_BARE)
-        ):
+        if end == i or (day and day.loose and not (clock or part or bare)):
             return None
-        return self._resolve(clock, day, part), end
+        return self._resolve(clock.clock if clock else None, day, part), end
+
+    def _surely(self, hit: Mark | None) -> Mark | None:
+        """None for "7 percent" and "the first floor", which are no times."""
+        if hit is None or not (hit.loose or (isinstance(hit, ClockHit) and hit.bare)):
+            return hit
+        if word_at(self.tokens, hit.end) in _AFTER_BARE or self._day(hit.end):
+            return hit
+        return hit if match_day_part(self.tokens, hit.end, self.now) else None
+
+    def _day(self, i: int) -> DayHit | None:
+        hit = match_day(self.tokens, i, self.now.date(), day_first=self.day_first)
+        weekday = weekday_at(self.tokens, i)
+        if weekday is not None and hit is not None and hit.end == weekday[1]:
+            # "friday in two weeks": the Friday of that week
+            distant = self._distant_day(weekday[1])
+            if distant is not None:
+                on = distant.options[0]
+                return DayHit((on + timedelta(weekday[0] - on.weekday()),), distant.end)
+        return hit or self._distant_day(i)
 
     def _after_links(self, i: int) -> int:
         while word_at(self.tokens, i) in _LINKS:
             i += 1
         return i
 
-    def _part(self, i: int, *, alone: bool) -> tuple[str, tuple[date, ...] | None, int] | None:
-        """A part of the day, the days it names (None for no day), and the index after it."""
-        today = self.now.date()
-        word = word_at(self.tokens, i)
-        if word in ("tonight", "tonite"):
-            if self.now.hour < _NIGHT_ENDS:
-                return "night", (today - timedelta(1), today), i + 1
-            return "night", (today,), i + 1
-        at = i
-        if word == "this":
-            at, alone = i + 1, False
-        elif word in ("in", "at", "during"):
-            at = i + 2 if word_at(self.tokens, i + 1) == "the" else i + 1
-            alone = False
-        part = _PARTS.get(word_at(self.tokens, at), "")
-        if not part or (alone and not match_clock(self.tokens, self._after_links(at + 1))):
-            return None
-        return part, (today,) if word == "this" else None, at + 1
-
     def _resolve(self, clock: Clock | None, day: DayHit | None, part: str) -> When | None:
         if clock is None:
             return self._whole_day(day, part)
-        settled = _settle(clock, part) if part else clock
+        settled = settle(clock, part) if part else clock
         if settled is None or (day is not None and not day.options):
             return None
         choices = settled.readings()
@@ -314,7 +300,7 @@ class _Reader:
         return sorted(moments)
 
     def _whole_day(self, day: DayHit | None, part: str) -> When | None:
-        hour = _USUAL_HOUR[part] if part else 0
+        hour = USUAL_HOUR[part] if part else 0
         if day is None:
             clock = Clock(hour)
             resolved = self._resolve(clock, None, "")
@@ -328,30 +314,6 @@ class _Reader:
         if part and len(options) > 1 and at <= self.now:
             at = _instant(options[1], time(hour), self.now)
         return When(at, True, False)
-
-
-_HOURS = {
-    "morning": range(12),
-    "noon": range(10, 16),
-    "afternoon": range(12, 19),
-    "evening": range(16, 25),
-    "night": range(17, 24 + _NIGHT_ENDS),
-}
-"""The hours of each part of the day, counted on past midnight."""
-
-
-def _settle(clock: Clock, part: str) -> Clock | None:
-    """The exact time in that part of the day; its hour is 24 or more after midnight.
-
-    None when they contradict each other ("7 am in the evening").
-    """
-    hours = [clock.hour, clock.hour + 24] if clock.exact else []
-    if not clock.exact:
-        hours = [clock.hour % 12 + half for half in (0, 12, 24)]
-    for hour in hours:
-        if hour in _HOURS[part]:
-            return replace(clock, hour=hour, exact=True)
-    return None
 
 
 def _instant(day: date, wall: time, now: datetime) -> datetime:

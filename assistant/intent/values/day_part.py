@@ -1,0 +1,80 @@
+"""Parts of the day: "in the morning", "this evening", "tonight", "at night"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.clock import Clock
+from assistant.intent.values.date import DayHit
+
+_WORDS = {
+    "morning": "morning",
+    "afternoon": "afternoon",
+    "evening": "evening",
+    "night": "night",
+    "lunchtime": "noon",
+    "tonight": "night",
+    "tonite": "night",
+}
+USUAL_HOUR = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21, "noon": 12}
+NIGHT_ENDS = 5
+"""Before this hour "tonight" is the night that has already begun."""
+
+_HOURS = {
+    "morning": range(12),
+    "noon": range(10, 16),
+    "afternoon": range(12, 22),
+    "evening": range(16, 25),
+    "night": range(17, 24 + NIGHT_ENDS),
+}
+"""The hours of each part of the day, counted on past midnight."""
+
+
+class PartHit(NamedTuple):
+    """part: a key of USUAL_HOUR; day: the day it names, None when it names none.
+
+    alone: no preposition or "this" before it, so that it may be an ordinary word.
+    """
+
+    part: str
+    day: DayHit | None
+    end: int
+    alone: bool
+
+
+def match_day_part(tokens: Tokens, i: int, now: datetime) -> PartHit | None:
+    """A part of the day that begins at token i."""
+    today, word = now.date(), word_at(tokens, i)
+    if word in ("tonight", "tonite"):
+        options = (today - timedelta(1), today) if now.hour < NIGHT_ENDS else (today,)
+        return PartHit("night", DayHit(options, i + 1), i + 1, alone=False)
+    at = i
+    if word == "this":
+        at += 1
+    elif word in ("in", "at", "during"):
+        at += 2 if word_at(tokens, i + 1) == "the" else 1
+    prefixed = at > i
+    if word_at(tokens, at) in ("early", "late"):
+        at += 1
+    part = _WORDS.get(word_at(tokens, at), "")
+    if not part:
+        return None
+    day = DayHit((today,), at + 1) if word == "this" else None
+    return PartHit(part, day, at + 1, alone=not prefixed)
+
+
+def settle(clock: Clock, part: str) -> Clock | None:
+    """The exact time in that part of the day; its hour is 24 or more after midnight.
+
+    None when they contradict each other ("7 am in the evening").
+    """
+    hours = [clock.hour, clock.hour + 24] if clock.exact else []
+    if not clock.exact:
+        hours = [clock.hour % 12 + half for half in (0, 12, 24)]
+    for hour in hours:
+        if hour in _HOURS[part]:
+            return replace(clock, hour=hour, exact=True)
+    return None
