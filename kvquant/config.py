@@ -19,8 +19,8 @@ class Sampling:
     top_k: keep the k likeliest tokens; 0 keeps all.
     top_p: keep the likeliest tokens whose probabilities reach this sum, in (0, 1].
     min_p: keep tokens at least this fraction as likely as the likeliest one, in [0, 1].
-    repetition_penalty: > 0; above 1 makes tokens of the recent text less likely.
-    repetition_window: how many recent tokens the penalty looks at.
+    repetition_penalty: > 0; above 1 makes tokens of the generated text less likely.
+    repetition_window: how many of its last tokens the penalty looks at.
     seed: same seed, same text; None draws a new one each time.
 
     Raises SettingError for NaN, infinities and values out of range.

@@ -9,6 +9,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kvquant.backend import BackendName, ModelBackend, load_backend
 from kvquant.chat import ChatFormat, Message
 from kvquant.config import ModelInfo
@@ -87,6 +90,13 @@ class Engine:
             whatever they contain.
         """
         return self.chat.prompt(messages)
+
+    def text_mask(self) -> NDArray[np.bool_]:
+        """(n_vocab,): True for tokens that are text or end one, False for other control tokens."""
+        mask = np.ones(self.info.n_vocab, np.bool_)
+        mask[list(self.tokenizer.control_ids)] = False
+        mask[list(self.info.stop_ids)] = True
+        return mask
 
     def session(self) -> Session:
         """A new session with its own, empty KV cache. Raises BackendError when closed."""

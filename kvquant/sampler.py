@@ -26,7 +26,7 @@ class Sampler:
         """The next token.
 
         logits: (n_vocab,), not changed. Minus infinity forbids a token.
-        recent: the text so far; its last ``repetition_window`` tokens are penalised.
+        recent: the new text so far; its last ``repetition_window`` tokens are penalised.
 
         Raises BackendError when the logits hold NaN or no token is left.
         """

@@ -121,7 +121,8 @@ class Session:
         """Continues the prompt, token by token; ``finish`` says in the end why it ended.
 
         max_new_tokens: at most so many; it also ends when the context is full.
-        sampling: greedy by default.
+        sampling: greedy by default. The repetition penalty looks at new tokens, not at the
+            prompt, which holds facts to repeat and the marker that ends a turn.
         stop_tokens: end the text and are not yielded; by default those that end a turn or a
             text. When text was held back as the possible beginning of a stop text, the stop
             token is yielded with it.
@@ -143,7 +144,12 @@ class Session:
         sampler = Sampler(sampling or Sampling(), allowed)
         stops = frozenset(self._info.stop_ids if stop_tokens is None else stop_tokens)
         return self._generate(
-            ids, max_new_tokens, sampler, stops, StopText(stop_texts), cancel or threading.Event()
+            ids,
+            max_new_tokens,
+            sampler,
+            stops,
+            StopText(stop_texts),
+            cancel or threading.Event(),
         )
 
     def _generate(
@@ -158,7 +164,7 @@ class Session:
         self.finish = None
         ended: Finish = "cancelled"
         stream = TextStream(self._tokenizer)
-        token = -1
+        new: list[int] = []
         try:
             self.prefill(prompt, cancel)
             if max_new_tokens == 0:
@@ -168,13 +174,14 @@ class Session:
                 if cancel.is_set():
                     return
                 if i > 0:
-                    self._forward([token], len(self._tokens), last=True)
-                token = sampler.pick(self.logits(), self._tokens)
+                    self._forward(new[-1:], len(self._tokens), last=True)
+                token = sampler.pick(self.logits(), new)
                 if token in stop_tokens:
                     ended = "stop"
                     if rest := stop_text.rest():
                         yield Token(token, rest)
                     return
+                new.append(token)
                 text = stop_text.push(stream.push(token))
                 if stop_text.found:
                     ended = "stop_text"

@@ -1,0 +1,63 @@
+"""The conversation so far: the last exchanges, for as long as people would still mean them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assistant.config import DialogueConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the user said and what was answered."""
+
+    user: str
+    assistant: str
+
+
+class History:
+    """Remembers the last exchanges; after a pause it starts anew."""
+
+    def __init__(self, cfg: DialogueConfig, clock: Callable[[], float] = time.monotonic) -> None:
+        """clock: seconds that never jump; the time of day may, when a clock is set."""
+        self._exchanges: deque[Exchange] = deque(maxlen=cfg.history_turns)
+        self._forget_after_s = cfg.forget_after_s
+        self._clock = clock
+        self._last = clock()
+
+    def add(self, user: str, assistant: str) -> None:
+        """Remembers an exchange, be it with a skill or with the language model."""
+        self._forget()
+        self._exchanges.append(Exchange(user, assistant))
+        self._last = self._clock()
+
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Oldest first; none when the last one is longer ago than the pause allows."""
+        self._forget()
+        return tuple(self._exchanges)
+
+    def clear(self) -> None:
+        self._exchanges.clear()
+
+    def _forget(self) -> None:
+        if self._clock() - self._last > self._forget_after_s:
+            self._exchanges.clear()
+
+
+def fitting(
+    exchanges: Sequence[Exchange], room: int, size: Callable[[Exchange], int]
+) -> tuple[Exchange, ...]:
+    """The newest exchanges that fit, without gaps; oldest first.
+
+    room: tokens there are; size: tokens that an exchange takes.
+    """
+    kept: list[Exchange] = []
+    for exchange in reversed(exchanges):
+        room -= size(exchange)
+        if room < 0:
+            break
+        kept.append(exchange)
+    return tuple(reversed(kept))

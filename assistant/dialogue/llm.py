@@ -1,0 +1,319 @@
+"""Talk by the language model; the only file that knows the engine."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import re
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.config import DialogueConfig, LlmConfig
+from assistant.dialogue.history import Exchange, History, fitting
+from assistant.dialogue.honesty import HonestyFilter
+from assistant.dialogue.prompts import system_text
+from assistant.dialogue.sentences import SentenceStream, is_closed
+from assistant.errors import AssistantError, LlmError, ModelError, PackageError
+from assistant.models import path_of
+
+if TYPE_CHECKING:
+    from kvquant import Engine, Sampling, Session
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.05
+"""How soon a cancelled reply ends, even when the model is stuck."""
+
+_ROLE = re.compile(r"^\s*(?:assistant|ai|bot|system)\s*[:\n]\s*", re.IGNORECASE)
+_ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
+"""Where a small model goes on with the other side of the conversation, spelled out."""
+
+
+class LanguageModel:
+    """One loaded model with one conversation in its KV cache. One reply at a time."""
+
+    def __init__(
+        self, llm: LlmConfig, dialogue: DialogueConfig, *, models_dir: Path | None = None
+    ) -> None:
+        self._llm = llm
+        self._dialogue = dialogue
+        self._models_dir = models_dir
+        self._engine: Engine | None = None
+        self._session: Session | None = None
+        self._worker: _Worker | None = None
+        self._lock = threading.Lock()
+
+    def load(self) -> None:
+        """Loads the model and computes the part of the prompt that never changes.
+
+        Raises ModelError (absent, damaged, of an unknown kind), PackageError (the engine that
+        the configuration names is not built), LlmError.
+        """
+        with self._lock:
+            if self._engine is None:
+                start = time.monotonic()
+                self._engine = self._load_engine()
+                self._session = self._engine.session()
+                self._warm_up(self._engine, self._session)
+                info = self._engine.info
+                log.info(
+                    "language model %s by the %s engine (%s) in %.1f s",
+                    info.name, info.backend, info.isa, time.monotonic() - start,
+                )  # fmt: skip
+
+    def reply(
+        self,
+        user_text: str,
+        facts: Sequence[str] = (),
+        history: History | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[str]:
+        """The answer, sentence by sentence while it is generated.
+
+        facts: sentences about the present, for the system message.
+        history: the conversation so far; as much of it as fits is used, nothing is added.
+        cancel: ends the answer at once, silently.
+
+        A sentence that claims an action is replaced by an honest one. Where the answer has
+        reached its greatest length, it ends with its last whole sentence.
+
+        Raises ModelError, PackageError when the model must still be loaded; LlmError when
+        the text is too long, when no word comes within ``dialogue.timeout_s``, or when the
+        model fails. After that the next reply works again as soon as the model does.
+        """
+        self.load()
+        assert self._engine is not None
+        cancel = cancel or threading.Event()
+        exchanges = history.exchanges() if history is not None else ()
+        sentences = self._attempt(self._engine, user_text, facts, exchanges, cancel)
+        first = next(sentences, None)
+        if first is not None and _repeats(first, exchanges):
+            # A small model sticks to what it once said. Alone, the question gets its answer.
+            sentences.close()
+            sentences = self._attempt(self._engine, user_text, facts, (), cancel)
+            first = next(sentences, None)
+        if first is not None:
+            yield first
+            yield from sentences
+
+    def close(self) -> None:
+        """Frees the model. A reply that is still running ends with an error."""
+        with self._lock:
+            if self._worker is not None:
+                self._worker.cancel.set()
+                self._worker.join(self._dialogue.timeout_s)
+                self._worker = None
+            if self._engine is not None:
+                self._engine.close()
+            self._engine = self._session = None
+
+    def _load_engine(self) -> Engine:
+        from kvquant import Engine
+        from kvquant.errors import BackendMissingError, KvquantError, ModelFileError
+
+        path = path_of(self._llm.model, self._models_dir)
+        try:
+            return Engine.load(
+                path,
+                backend=self._llm.backend,
+                n_ctx=self._llm.context,
+                threads=self._llm.threads,
+            )
+        except ModelFileError as e:
+            raise ModelError(f"llm.{e.code}", e.message, e.hint) from e
+        except BackendMissingError as e:
+            raise PackageError(f"llm.{e.code}", e.message, e.hint) from e
+        except KvquantError as e:
+            raise LlmError(f"llm.{e.code}", e.message, e.hint) from e
+
+    def _warm_up(self, engine: Engine, session: Session) -> None:
+        """The system message up to where the facts begin."""
+        whole = engine.chat.message("system", self._dialogue.system_prompt)
+        session.prefill(whole[: engine.n_ctx])
+
+    def _attempt(
+        self,
+        engine: Engine,
+        user_text: str,
+        facts: Sequence[str],
+        exchanges: Sequence[Exchange],
+        cancel: threading.Event,
+    ) -> Generator[str]:
+        """One run of the model over the conversation and the text."""
+        assert self._session is not None
+        self._wait_for_the_last(cancel)
+        if cancel.is_set():
+            return
+        prompt = self._prompt(engine, user_text, facts, exchanges)
+        worker = _Worker(self._session, prompt, self._dialogue, engine)
+        self._worker = worker
+        try:
+            yield from _speakable(self._read(worker, cancel), worker)
+        finally:
+            worker.cancel.set()
+
+    def _wait_for_the_last(self, cancel: threading.Event) -> None:
+        """Waits until the reply before has let go of the session."""
+        if self._worker is None:
+            return
+        self._worker.cancel.set()
+        end = time.monotonic() + self._dialogue.timeout_s
+        while self._worker.is_alive() and not cancel.is_set():
+            if time.monotonic() > end:
+                raise LlmError("llm.busy", "The language model is still busy.")
+            self._worker.join(_POLL_S)
+        if not self._worker.is_alive():
+            self._worker = None
+
+    def _prompt(
+        self,
+        engine: Engine,
+        user_text: str,
+        facts: Sequence[str],
+        exchanges: Sequence[Exchange],
+    ) -> list[int]:
+        system = ("system", system_text(self._dialogue.system_prompt, facts))
+        room = engine.n_ctx - self._dialogue.max_tokens
+        room -= len(engine.chat_prompt([system, ("user", user_text)]))
+        if room < 0:
+            raise LlmError("llm.too_long", "That is too long for me.")
+
+        def size(exchange: Exchange) -> int:
+            return len(engine.chat.message("user", exchange.user)) + len(
+                engine.chat.message("assistant", exchange.assistant)
+            )
+
+        messages = [system]
+        for exchange in fitting(exchanges, room, size):
+            messages += [("user", exchange.user), ("assistant", exchange.assistant)]
+        return engine.chat_prompt([*messages, ("user", user_text)])
+
+    def _read(self, worker: _Worker, cancel: threading.Event) -> Iterator[str]:
+        """The worker's pieces; watches the time between them and the caller's wish to stop."""
+        worker.start()
+        while True:
+            end = time.monotonic() + self._dialogue.timeout_s
+            piece: str | Exception | None = None
+            while True:
+                if cancel.is_set():
+                    return
+                try:
+                    piece = worker.pieces.get(timeout=_POLL_S)
+                    break
+                except queue.Empty:
+                    if time.monotonic() > end:
+                        raise LlmError(
+                            "llm.timeout", "The language model did not answer in time."
+                        ) from None
+            if piece is None:
+                return
+            if isinstance(piece, Exception):
+                raise _as_llm_error(piece) from piece
+            yield piece
+
+
+class _Worker(threading.Thread):
+    """Generates one reply into a queue, so that a stuck model cannot hold its reader.
+
+    pieces: text, then None at the end or the exception that ended it.
+    cut: True when the reply has reached its greatest length; valid after None.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        prompt: list[int],
+        cfg: DialogueConfig,
+        engine: Engine,
+    ) -> None:
+        # A daemon: a stuck model must not keep the program from ending.
+        super().__init__(name="llm", daemon=True)
+        self.pieces: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
+        self.cancel = threading.Event()
+        self.cut = False
+        self._session = session
+        self._prompt = prompt
+        self._cfg = cfg
+        self._engine = engine
+
+    def run(self) -> None:
+        try:
+            for token in self._session.generate(
+                self._prompt,
+                max_new_tokens=self._cfg.max_tokens,
+                sampling=_sampling(self._cfg),
+                stop_texts=_ROLE_STOPS,
+                cancel=self.cancel,
+                allowed=self._engine.text_mask(),
+            ):
+                self.pieces.put(token.text)
+            self.cut = self._session.finish in ("length", "context")
+        except Exception as e:  # handed to the reader, which raises it
+            self.pieces.put(e)
+        else:
+            self.pieces.put(None)
+
+
+def _sampling(cfg: DialogueConfig) -> Sampling:
+    from kvquant import Sampling
+
+    return Sampling(
+        temperature=cfg.temperature,
+        top_k=cfg.top_k,
+        top_p=cfg.top_p,
+        repetition_penalty=cfg.repetition_penalty,
+        seed=cfg.seed,
+    )
+
+
+def _speakable(pieces: Iterator[str], worker: _Worker) -> Iterator[str]:
+    """Whole, honest sentences without role markers; no white space around the reply."""
+    stream = SentenceStream()
+    honesty = HonestyFilter()
+    begun = False
+
+    def out(sentence: str) -> str:
+        nonlocal begun
+        if not begun:
+            sentence = _ROLE.sub("", sentence).lstrip()
+        checked = honesty.check(sentence)
+        begun = begun or bool(checked.strip())
+        return checked
+
+    for piece in pieces:
+        for sentence in stream.push(piece):
+            if text := out(sentence):
+                yield text
+    rest = stream.rest().rstrip()
+    if worker.cut and not is_closed(rest):
+        rest = "" if begun else _whole_words(rest)
+    if text := out(rest):
+        yield text
+
+
+def _repeats(sentence: str, exchanges: Sequence[Exchange]) -> bool:
+    """Whether an earlier answer began with the same words."""
+    begin = _words(sentence)
+    return any(_words(e.assistant)[: len(begin)] == begin for e in exchanges)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _whole_words(text: str) -> str:
+    """A cut text without its last, perhaps broken word, closed by a full stop."""
+    kept = text.rsplit(maxsplit=1)[0] if len(text.split()) > 1 else text
+    return kept.rstrip(" ,;:-–—") + "." if kept.strip() else ""
+
+
+def _as_llm_error(error: Exception) -> AssistantError:
+    from kvquant import KvquantError
+
+    if isinstance(error, KvquantError):
+        return LlmError(f"llm.{error.code}", error.message, error.hint)
+    log.error("the language model failed", exc_info=error)
+    return LlmError("llm.failed", "The language model failed.")
