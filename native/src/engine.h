@@ -1,0 +1,120 @@
+// The forward pass: a model, its threads and its work space. Nothing is allocated and no lock is
+// taken while a step runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gguf.h"
+#include "kernels/kernels.h"
+#include "kv_cache.h"
+#include "model.h"
+#include "thread_pool.h"
+
+namespace kvq {
+
+constexpr int kMaxBatch = 8;   // sequences of one decode step
+constexpr int kMaxRows = 256;  // tokens of one step
+
+// Asked between layers, on the calling thread; true stops the step.
+using StopCheck = std::function<bool()>;
+
+// What a step gives back; null pointers and counts of zero mean "not wanted".
+struct Wanted {
+  int logit_rows = 0;                // of the last so many tokens of a prefill
+  float* logits = nullptr;           // [logit_rows or sequences][logit_stride()]
+  float* hidden = nullptr;           // [tokens or sequences][hidden], after the final norm
+  const int32_t* allowed = nullptr;  // sorted; only their logits are computed, others are -inf
+  int n_allowed = 0;
+};
+
+class Engine {
+ public:
+  // isa as in select_kernels. Throws Error.
+  Engine(const Gguf& file, int threads, const std::string& isa);
+
+  const Model& model() const { return *model_; }
+  const Kernels& kernels() const { return kernels_; }
+  int threads() const { return pool_.size(); }
+  bool uses_tiles() const { return kernels_.gemm_bf16 != nullptr; }
+  // Tokens per step of a prefill: more makes better use of unpacked weights, fewer answers sooner.
+  int prefill_rows() const { return uses_tiles() ? kMaxRows : 64; }
+  CacheShape cache_shape(int capacity) const;
+  // Floats from one row of logits to the next; the vocabulary rounded up to whole tiles.
+  size_t logit_stride() const { return static_cast<size_t>(model_->head().tiles()) * kTileRows; }
+
+  // Appends n tokens to a cache, in chunks. Throws Error("context") when they do not fit and
+  // Error("cancelled") when stopped; the cache then holds the chunks that were done.
+  void prefill(KvCache& cache, const int32_t* tokens, int n, const Wanted& wanted,
+               const StopCheck& stop);
+  // Appends one token to each of n different caches (at most kMaxBatch).
+  void decode(KvCache* const* caches, const int32_t* tokens, int n, const Wanted& wanted,
+              const StopCheck& stop);
+
+ private:
+  struct Row {
+    KvCache* cache;
+    int32_t token;
+    int position;
+  };
+  // Query heads that one attend call takes together; they share a KV head.
+  struct HeadGroup {
+    int kv_head, first, count;
+  };
+  struct Step;
+
+  void allocate(int max_context);
+  Activations activations(uint8_t* memory, float* values, int cols, int rows) const;
+  void run(int n_rows, bool batch, int logit_rows, const Wanted& wanted, float* hidden,
+           const StopCheck& stop);
+  void forward(const Step& step, int thread);
+  bool layer(const Step& step, int thread, int index);
+  void prepare(const Step& step, const Activations& x, int begin, int end) const;
+  void multiply(const Step& step, const PackedMatrix& w, const Activations& x, int thread,
+                float* out, size_t stride) const;
+  void multiply_tiles(const Step& step, const PackedMatrix& w, const Activations& x, int tile0,
+                      int tile1, int thread, float* out, size_t stride) const;
+  void add_output(const Step& step, const PackedMatrix& w, const Activations& x, int thread);
+  void rotate(float* head, const float* angles, float scale) const;
+  void store_keys(const Step& step, int row, int layer);
+  void attend_batch(const Step& step, int thread, int layer);
+  void attend_prefill(const Step& step, int thread, int layer);
+  void combine(const Step& step, int row, float* out) const;
+  void finish(const Step& step, int thread);
+  int chunk_blocks(int position) const;
+  int chunks(int position) const;
+
+  Kernels kernels_;
+  ThreadPool pool_;
+  std::unique_ptr<Model> model_;
+  std::mutex mutex_;  // one step at a time; taken once a step, outside of it
+
+  std::vector<HeadGroup> groups_;
+  std::vector<float> frequencies_;  // [head_dim / 2]
+  std::vector<Row> rows_;
+  std::atomic<bool> stopped_{false};
+  Buffer memory_;
+  float* x_ = nullptr;                    // [rows][hidden] the residual stream
+  float* normed_ = nullptr;               // [threads or rows][...] input of a stage as floats
+  float* qkv_ = nullptr;                  // [rows][q_rows + 2 * kv_rows]
+  float* attended_ = nullptr;             // [rows][q_rows]
+  float* ffn_ = nullptr;                  // [rows][ffn]
+  float* up_ = nullptr;                   // [rows][ffn]
+  float* out_ = nullptr;                  // [rows][hidden]
+  float* angles_ = nullptr;               // [rows][head_dim] cosines, then sines
+  uint8_t* codes_ = nullptr;              // activations shared by all threads
+  float* head_in_ = nullptr;              // [kMaxRows][hidden]
+  AttendState* partial_state_ = nullptr;  // [units][kMaxQueries]
+  float* partial_ = nullptr;              // [units][kMaxQueries][head_dim]
+  std::vector<uint8_t*> private_codes_;   // per thread, for steps of one or two rows
+  std::vector<float*> private_values_;
+  std::vector<uint16_t*> panels_;
+  int max_units_ = 0;
+};
+
+}  // namespace kvq
