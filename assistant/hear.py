@@ -8,7 +8,8 @@ from pathlib import Path
 
 from assistant.assembly import Assembly
 from assistant.audio.clocked_sink import NullSink
-from assistant.audio.wavfile import SoundReader, WavSource
+from assistant.audio.sound_reader import SoundReader
+from assistant.audio.wavfile import WavSource
 from assistant.report import Record, TurnRecorder
 
 

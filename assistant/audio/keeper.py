@@ -95,6 +95,8 @@ class StreamKeeper:
         threaded: False leaves the calls of ``step`` to the caller.
         """
         self._stopping.clear()
+        self._lost = False
+        self._delay = 0.0
         self._portaudio.register(self)
         try:
             self._open()

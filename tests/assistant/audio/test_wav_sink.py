@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.audio.wav_sink import WavSink
+from assistant.audio.wav_sink import WavSink, write_wav
 from assistant.errors import InputFileError
 from tests.assistant.audio.fakes_audio import resampled, sine
 
@@ -77,3 +77,10 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         WavSink(tmp_path).start()
     with pytest.raises(InputFileError, match="cannot be written: No such file"):
         WavSink(tmp_path / "no" / "out.wav").start()
+
+
+def test_samples_can_be_written_at_once(tmp_path: Path) -> None:
+    write_wav(tmp_path / "out.wav", TONE, 22_050)
+    rate, samples = content(tmp_path / "out.wav")
+    assert rate == 22_050
+    np.testing.assert_array_equal(samples, TONE)

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assistant.audio.base import Frame
-from assistant.audio.wavfile import SoundReader, WavSource
+from assistant.audio.sound_reader import SoundReader
+from assistant.audio.wavfile import WavSource, read_sound
 from assistant.errors import InputFileError
 from tests.assistant.audio.fakes_audio import FakeClock, sine
 
@@ -239,6 +240,14 @@ def test_memory_does_not_grow_with_the_file(path: Path) -> None:
         tracemalloc.stop()
     assert n == 6_000
     assert peak < 1_000_000
+
+
+def test_a_whole_file_can_be_read(path: Path) -> None:
+    both = np.stack([TONE, TONE // 2], axis=1)
+    path.write_bytes(wav(both.tobytes(), channels=2, rate=22_050))
+    samples, rate = read_sound(path)
+    assert rate == 22_050
+    np.testing.assert_allclose(samples, both.mean(axis=1), atol=1)
 
 
 def test_positions_and_the_tail(path: Path) -> None:
