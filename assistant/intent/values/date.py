@@ -1,63 +1,26 @@
-"""Days of the calendar: "tomorrow", "next friday", "the 5th of may", "2026-05-05".
+"""Days of the calendar: "tomorrow", "next friday", "the 5th of may", "next week".
 
-A weekday is the coming one. "next friday" is the Friday of the next week, "last friday"
-that of the last week (weeks begin on Monday), "this friday" the coming one, today
-included. A day without a year is the coming one. "5/6" is the sixth of May unless
-``day_first``; a first number above 12 is the day.
+See ``weekday`` and ``calendar_day`` for how each kind is read.
 """
 
 from __future__ import annotations
 
-import calendar
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assistant.intent.values.cardinal import (
-    Tokens,
-    digits_at,
-    match_below_hundred,
-    match_integer,
-    word_at,
+from assistant.intent.values.calendar_day import (
+    NEXT,
+    DayHit,
+    add_months,
+    match_day_of_month,
+    match_feast,
+    match_month_day,
+    match_numeric,
+    name_at,
+    skip,
 )
-from assistant.intent.values.ordinal import match_ordinal
+from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.weekday import match_weekday
 
-_WEEKDAYS = {
-    name: day
-    for day, names in enumerate(
-        (
-            "monday mon",
-            "tuesday tue tues",
-            "wednesday wed weds",
-            "thursday thu thur thurs",
-            "friday fri",
-            "saturday sat",
-            "sunday sun",
-        )
-    )
-    for name in names.split()
-}
-_MONTHS = {
-    name: month
-    for month, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 _NEAR = {
     "today": 0,
     "tomorrow": 1,
@@ -66,156 +29,35 @@ _NEAR = {
     "day after tomorrow": 2,
     "day before yesterday": -2,
 }
-_FEASTS = {
-    "christmas": (12, 25),
-    "christmas day": (12, 25),
-    "christmas eve": (12, 24),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
-    "new years eve": (12, 31),
-    "new year's day": (1, 1),
-    "new years day": (1, 1),
-    "new year's": (1, 1),
-    "valentine's day": (2, 14),
-    "valentines day": (2, 14),
-    "halloween": (10, 31),
-}
 _PERIODS = ("week", "month", "year", "weekend")
-_NEXT = ("next", "following")
-_LAST = ("last", "previous", "past")
-
-
-@dataclass(frozen=True, slots=True)
-class DayHit:
-    """options: the days it may be, the nearest first (a later one counts when the moment
-    on the one before is past); none when the words contradict each other. loose: an
-    ordinal alone ("the first"), which may count something else."""
-
-    options: tuple[date, ...]
-    end: int
-    loose: bool = False
 
 
 def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -> DayHit | None:
     """The longest wording of a day that begins at token i."""
     hits = (
         _match_near(tokens, i, today),
-        _match_weekday(tokens, i, today),
+        match_weekday(tokens, i, today),
         _match_period(tokens, i, today),
-        _match_month_day(tokens, i, today),
-        _match_day_of_month(tokens, i, today),
-        _match_numeric(tokens, i, today, day_first=day_first),
-        _match_feast(tokens, i, today),
+        match_month_day(tokens, i, today),
+        match_day_of_month(tokens, i, today),
+        match_numeric(tokens, i, today, day_first=day_first),
+        match_feast(tokens, i, today),
     )
     return max(filter(None, hits), key=lambda hit: hit.end, default=None)
 
 
-def _skip(tokens: Tokens, i: int, *words: str) -> int:
-    return i + 1 if word_at(tokens, i) in words else i
-
-
-def _name_at(tokens: Tokens, i: int, names: Container[str]) -> int:
-    """How many tokens from i on make one of the names; 0 for none."""
-    for length in (3, 2, 1):
-        words = tokens[i : i + length]
-        if len(words) == length and " ".join(token.text for token in words) in names:
-            return length
-    return 0
-
-
 def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    i = _skip(tokens, i, "the")
-    length = _name_at(tokens, i, _NEAR)
+    i = skip(tokens, i, "the")
+    length = name_at(tokens, i, _NEAR)
     if not length:
         return None
     name = " ".join(token.text for token in tokens[i : i + length])
     return DayHit((today + timedelta(_NEAR[name]),), i + length)
 
 
-def weekday_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """Monday = 0 ... and the index after it (and its dot)."""
-    word = word_at(tokens, i)
-    if word not in _WEEKDAYS:
-        return None
-    end = i + 1
-    if not word.endswith("day") and word_at(tokens, end) == ".":
-        end += 1
-    return _WEEKDAYS[word], end
-
-
-def _match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "friday", "next friday", "friday next week", "friday week", "next week on friday"."""
-    word = word_at(tokens, i)
-    week = _week_shift(tokens, i)
-    if week is not None:
-        shift, at = week
-        at = _skip(tokens, at, "-", ",")
-        named = weekday_at(tokens, _skip(tokens, at, "on"))
-        return named and _in_week(today, shift, *named)
-    at = i
-    if word in ("this", "the") and word_at(tokens, i + 1) in (*_NEXT, *_LAST, "coming"):
-        at, word = i + 1, word_at(tokens, i + 1)
-    relation = word if word in (*_NEXT, *_LAST, "this", "coming") else ""
-    named = weekday_at(tokens, at + 1 if relation else at)
-    if named is None:
-        return None
-    day, end = named
-    ahead = (day - today.weekday()) % 7
-    if relation in _NEXT:
-        return _in_week(today, 1, day, end)
-    if relation in ("last", "previous"):
-        return _in_week(today, -1, day, end)
-    if relation == "past":
-        return DayHit((today - timedelta((today.weekday() - day) % 7 or 7),), end)
-    if relation == "this":
-        return DayHit((today + timedelta(ahead),), end)
-    if word_at(tokens, end) == "week":
-        return DayHit((today + timedelta((ahead or 7) + 7),), end + 1)
-    week = _week_shift(tokens, _skip(tokens, end, "of"))
-    if week is not None:
-        return _in_week(today, week[0], day, week[1])
-    dated = _match_dated_weekday(tokens, end, day, today)
-    if dated is not None:
-        return dated
-    return DayHit((today + timedelta(ahead), today + timedelta(ahead + 7)), end)
-
-
-def _week_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    i = _skip(tokens, i, "the")
-    word = word_at(tokens, i)
-    if word_at(tokens, i + 1) != "week":
-        return None
-    shift = 1 if word in _NEXT else -1 if word in _LAST else 0 if word == "this" else None
-    return None if shift is None else (shift, i + 2)
-
-
-def _in_week(today: date, shift: int, weekday: int, end: int) -> DayHit:
-    monday = today - timedelta(today.weekday())
-    return DayHit((monday + timedelta(7 * shift + weekday),), end)
-
-
-def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> DayHit | None:
-    """What may follow a weekday: "friday the 13th", "friday, march 13th".
-
-    Only days that fall on that weekday are options.
-    """
-    i = _skip(tokens, i, ",", "-")
-    month_day = _match_month_day(tokens, i, today) or _match_numeric(tokens, i, today, sure=True)
-    if month_day is not None:
-        fits = tuple(day for day in month_day.options if day.weekday() == weekday)
-        return DayHit(fits, month_day.end)
-    ordinal = match_ordinal(tokens, _skip(tokens, i, "the"))
-    if ordinal is not None and 1 <= ordinal.value <= 31:
-        number, end = int(ordinal.value), ordinal.end
-    else:
-        return None
-    days = (day for day in _days_of_month(number, today) if day.weekday() == weekday)
-    return DayHit((next(days),), end)
-
-
 def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """ "next week" is its Monday, "next month" and "next year" their first day."""
-    i = _skip(tokens, i, "the")
+    i = skip(tokens, i, "the")
     word, period = word_at(tokens, i), word_at(tokens, i + 1)
     if word == "weekend":
         ahead = (5 - today.weekday()) % 7
@@ -225,7 +67,7 @@ def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:
     monday = today - timedelta(today.weekday())
     if word == "this" and period == "weekend":
         return DayHit((monday + timedelta(5),), i + 2)
-    if word not in _NEXT:
+    if word not in NEXT:
         return None
     if period == "week":
         first = monday + timedelta(7)
@@ -236,185 +78,3 @@ def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:
     else:
         first = date(today.year + 1, 1, 1)
     return DayHit((first,), i + 2)
-
-
-def add_months(day: date, months: int) -> date:
-    """The same day so many months on, the last of the month where it has no such day.
-
-    Raises OverflowError past the calendar's end.
-    """
-    index = day.year * 12 + day.month - 1 + months
-    year, month = divmod(index, 12)
-    if not 1 <= year <= 9999:
-        raise OverflowError("outside the calendar")
-    last = calendar.monthrange(year, month + 1)[1]
-    return date(year, month + 1, min(day.day, last))
-
-
-def _month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    word = word_at(tokens, i)
-    if word not in _MONTHS:
-        return None
-    return _MONTHS[word], i + 2 if word_at(tokens, i + 1) == "." else i + 1
-
-
-def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """1 to 31 as an ordinal or number."""
-    place = match_ordinal(tokens, _skip(tokens, i, "the"))
-    if place is not None and 1 <= place.value <= 31:
-        return int(place.value), place.end
-    digits = digits_at(tokens, i)
-    if digits is not None:
-        fits = len(tokens[i].text) <= 2 and 1 <= digits <= 31
-        return (int(digits), i + 1) if fits and word_at(tokens, i + 1) != ":" else None
-    words = match_below_hundred(tokens, i)
-    if words is None or words.value > 31 or word_at(tokens, words.end) in ("may", "march"):
-        return None  # "one may ask"
-    return int(words.value), words.end
-
-
-def _match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "may 5th", "may the fifth", "5 may", "the fifth of may 2027"."""
-    month = _month_at(tokens, i)
-    if month is not None:
-        at = _skip(tokens, month[1], ",", "-", "/")
-        number = _day_number(tokens, at)
-    else:
-        number = _day_number(tokens, i)
-        if number is None:
-            return None
-        at = _skip(tokens, number[1], "of", "-", "/")
-        at = _skip(tokens, at, "day") if word_at(tokens, at + 1) == "of" else at
-        month = _month_at(tokens, at)
-        if month is not None:
-            number = number[0], month[1]
-    if month is None or number is None:
-        return None
-    day, end = number
-    year = _year_at(tokens, end)
-    if year is not None:
-        return _exact(year[0], month[0], day, year[1])
-    return _coming(month[0], day, today, end)
-
-
-def _year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """ "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
-    i = _skip(tokens, i, ",", "of", "in", "/", "-")
-    text = word_at(tokens, i)
-    if text.isdecimal() and len(text) == 4 and text[0] in "12":
-        return int(text), i + 1
-    whole = match_integer(tokens, i)
-    if whole is None or not tokens[i].is_word or word_at(tokens, i) == "a":
-        return None
-    if 1000 <= whole.value < 3000:
-        return int(whole.value), whole.end
-    rest = match_below_hundred(tokens, whole.end)
-    if 11 <= whole.value <= 20 and rest is not None and rest.value >= 10:
-        return int(whole.value * 100 + rest.value), rest.end
-    return None
-
-
-def _exact(year: int, month: int, day: int, end: int) -> DayHit | None:
-    try:
-        return DayHit((date(year, month, day),), end)
-    except ValueError:
-        return None
-
-
-def _coming(month: int, day: int, today: date, end: int) -> DayHit | None:
-    """This month and day from today on: the first two of them."""
-    found: list[date] = []
-    for year in range(today.year, min(today.year + 17, 9999)):
-        hit = _exact(year, month, day, end)
-        if hit is not None and hit.options[0] >= today:
-            found.append(hit.options[0])
-        if len(found) == 2:
-            break
-    return DayHit(tuple(found), end) if found else None
-
-
-def _match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "the 5th", "the twenty-first of next month", "the 21st this month"."""
-    place = match_ordinal(tokens, _skip(tokens, i, "the"))
-    if place is None or not 1 <= place.value <= 31:
-        return None
-    number, end = int(place.value), place.end
-    at = _skip(tokens, _skip(tokens, end, "day"), "of")
-    at = _skip(tokens, at, "the")
-    word, period = word_at(tokens, at), word_at(tokens, at + 1)
-    if period == "month" and word in ("this", "next", "following", "last", "previous"):
-        shift = 1 if word in _NEXT else -1 if word in _LAST else 0
-        first = add_months(today.replace(day=1), shift)
-        return _exact(first.year, first.month, number, at + 2)
-    days = _days_of_month(number, today)
-    options = next(days), next(days)
-    return DayHit(options, at + 1) if word == "month" else DayHit(options, end, loose=True)
-
-
-def _days_of_month(number: int, today: date) -> Iterator[date]:
-    """All days with this number from today on, where the month has one."""
-    first = today.replace(day=1)
-    while True:
-        if number <= calendar.monthrange(first.year, first.month)[1]:
-            day = first.replace(day=number)
-            if day >= today:
-                yield day
-        first = add_months(first, 1)
-
-
-def _match_numeric(
-    tokens: Tokens, i: int, today: date, *, day_first: bool = False, sure: bool = False
-) -> DayHit | None:
-    """2026-05-05, 5/5, 5/5/2026, 5.5.2026, and 5-5 where it is ``sure`` to be a date."""
-    if len(word_at(tokens, i)) == 4 and word_at(tokens, i + 1) in ("/", "-"):
-        named = _match_month_day(tokens, i + 2, today)
-        if named is not None and word_at(tokens, i).isdecimal():
-            on = named.options[0]
-            return _exact(int(word_at(tokens, i)), on.month, on.day, named.end)
-    parts, end = _numeric_parts(tokens, i, sure=sure)
-    if len(parts) == 3 and len(parts[0]) == 4:
-        return _exact(int(parts[0]), int(parts[1]), int(parts[2]), end)
-    if len(parts) not in (2, 3) or any(len(part) > 2 for part in parts[:2]):
-        return None
-    month, day = int(parts[0]), int(parts[1])
-    if month > 12 or (day_first and day <= 12):
-        month, day = day, month
-    if len(parts) == 2:
-        return _coming(month, day, today, end)
-    year = int(parts[2])
-    if len(parts[2]) == 2:
-        year += 2000
-    return _exact(year, month, day, end)
-
-
-def _numeric_parts(tokens: Tokens, i: int, *, sure: bool) -> tuple[list[str], int]:
-    """The numbers of a numeric date and the index after it; no numbers when it is none."""
-    parts: list[str] = []
-    sign, at = "", i
-    while at < len(tokens) and tokens[at].is_number and len(parts) < 3:
-        text = tokens[at].text
-        pieces = text.split(".") if "." in text else [text]
-        if not all(piece.isdecimal() for piece in pieces):
-            return [], i
-        parts += pieces
-        at += 1
-        if "." in text and sign not in ("", "."):
-            return [], i
-        sign = sign or ("." if "." in text else "")
-        follow = word_at(tokens, at)
-        if len(parts) >= 3 or follow not in ("/", "-", ".") or (sign and follow != sign):
-            break
-        if not (tokens[at].glued and at + 1 < len(tokens) and tokens[at + 1].glued):
-            break
-        sign, at = follow, at + 1
-    if len(parts) == 2 and sign != "/" and not sure:
-        return [], i
-    return (parts, at) if 2 <= len(parts) <= 3 else ([], i)
-
-
-def _match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    length = _name_at(tokens, i, _FEASTS)
-    if not length:
-        return None
-    name = " ".join(token.text for token in tokens[i : i + length])
-    return _coming(*_FEASTS[name], today, i + length)

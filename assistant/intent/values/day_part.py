@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from assistant.intent.values.calendar_day import DayHit
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import Clock
-from assistant.intent.values.date import DayHit
 
 _WORDS = {
     "morning": "morning",

@@ -35,6 +35,7 @@ __all__ = [
     "plain",
 ]
 
+_MOST_POWER = 30
 _DOZENS = ("dozen", "dozens", "dz", "dzs")
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
 _ONE_IS_NO_NUMBER_AFTER = frozenset(
@@ -113,8 +114,45 @@ def _is_minus(tokens: Tokens, i: int) -> bool:
 
 
 def _match_unsigned(tokens: Tokens, i: int) -> Hit | None:
-    found = (_match_fraction(tokens, i), _match_mixed(tokens, i), _match_group(tokens, i))
-    return max(filter(None, found), key=lambda hit: hit.end, default=None)
+    found = (
+        _match_mixed(tokens, i),
+        _match_fraction(tokens, i),
+        _match_group(tokens, i),
+        _match_power(tokens, i),
+    )
+    hit = max(filter(None, found), key=lambda hit: hit.end, default=None)
+    return _match_quotient(tokens, hit) or hit if hit else None
+
+
+def _match_quotient(tokens: Tokens, top: Hit) -> Hit | None:
+    """ "one over three", where nothing is counted after it ("2000 over 3 years")."""
+    bottom = match_integer(tokens, top.end + 1) if word_at(tokens, top.end) == "over" else None
+    if bottom is None or not bottom.value or word_at(tokens, bottom.end) not in ("", ".", "?", "!"):
+        return None
+    return Hit(top.value / bottom.value, bottom.end)
+
+
+def _match_power(tokens: Tokens, i: int) -> Hit | None:
+    """1e10, 6.2x10^-4, 2.5^-1, written without spaces."""
+    base, at = digits_at(tokens, i), i + 1
+    if base is None:
+        return None
+    factor = Fraction(1)
+    if word_at(tokens, at) == "e":
+        factor, base = base, Fraction(10)
+    elif word_at(tokens, at) in ("x", "*") and word_at(tokens, at + 1) == "10":
+        factor, base, at = base, Fraction(10), at + 2
+    if word_at(tokens, at) not in ("e", "^"):
+        return None
+    at += 1
+    sign = -1 if word_at(tokens, at) == "-" else 1
+    at += word_at(tokens, at) in ("-", "+")
+    exponent = digits_at(tokens, at)
+    if exponent is None or exponent.denominator != 1 or exponent > _MOST_POWER or not base:
+        return None
+    if not all(token.glued for token in tokens[i + 1 : at + 1]):
+        return None
+    return Hit(factor * base ** (sign * int(exponent)), at + 1)
 
 
 def _match_group(tokens: Tokens, i: int) -> Hit | None:
@@ -146,6 +184,7 @@ def _match_mixed(tokens: Tokens, i: int) -> Hit | None:
         return (
             _scaled(tokens, Hit(whole.value + decimals.value, decimals.end)) if decimals else whole
         )
+    whole = _without_fraction(tokens, i, whole)
     joined = word_at(tokens, whole.end) in ("and", "&")
     part = _match_fraction(tokens, whole.end + 1 if joined else whole.end)
     if part is None or part.value >= 1 or whole.value.denominator != 1:
@@ -154,6 +193,16 @@ def _match_mixed(tokens: Tokens, i: int) -> Hit | None:
         return whole
     scale = SCALES.get(tokens[whole.end - 1].text, 1)
     return Hit(whole.value + part.value * scale, part.end)
+
+
+def _without_fraction(tokens: Tokens, i: int, whole: Hit) -> Hit:
+    """ "one hundred" of "one hundred and three quarters": the three belongs to the quarters."""
+    for at in range(whole.end - 1, i, -1):
+        if tokens[at].text == "and":
+            part, shorter = _match_fraction(tokens, at + 1), match_integer(tokens[:at], i)
+            if part and part.end > whole.end and part.value < 1 and shorter and shorter.end == at:
+                return shorter
+    return whole
 
 
 def _in_signs(tokens: Tokens, i: int) -> bool:

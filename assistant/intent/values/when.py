@@ -14,13 +14,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import TypeVar
 
+from assistant.intent.values.calendar_day import DayHit, add_months
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import Clock, ClockHit, match_clock
-from assistant.intent.values.date import DayHit, add_months, match_day, weekday_at
+from assistant.intent.values.date import match_day
 from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
 from assistant.intent.values.duration import Length, match_length
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import fold, tokenize
+from assistant.intent.values.weekday import weekday_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,7 @@ class _Reader:
             at = end = best
         if clock and clock.bare and not (bare or named_day or part):
             return None
-        if end == i or (day and day.loose and not (clock or part or bare)):
+        if end == i:
             return None
         return self._resolve(clock.clock if clock else None, day, part), end
 
