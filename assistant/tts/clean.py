@@ -267,7 +267,7 @@ class Cleaner:
         if self._number:
             text, self._number = f"{self._number}: {text}", ""
         self._first = False
-        if self._tail:
+        if self._tail and (self._breaks or text.strip(",;:.!?…")):
             self._join(text)
         self._breaks = 0
         self._cell = False

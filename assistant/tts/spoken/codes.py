@@ -54,7 +54,8 @@ _EMERGENCY = re.compile(
     r"(?![\w%-]|[.,:/]\d| [a-z]+s\b)",
     re.IGNORECASE,
 )
-_DOTTED = re.compile(r"(?<![\w.,])v?(?P<n>\d+(?:\.\d+){2,})(?![\w,])", re.IGNORECASE)
+_DATE = r"\d{1,2}\.\d{1,2}\.[12]\d{3}(?![\d.])"
+_DOTTED = re.compile(rf"(?<![\w.,])(?!{_DATE})v?(?P<n>\d+(?:\.\d+){{2,}})(?![\w,])", re.IGNORECASE)
 _LONG = re.compile(r"(?<![\w.,-])\d{11,}(?![\w.,]\d)")
 
 

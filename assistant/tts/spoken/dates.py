@@ -43,7 +43,7 @@ _WEEKDAY = re.compile(
     rf"\b(?P<day>{'|'.join(_DAYS)})\b\.?(?=,? (?:{'|'.join([*MONTHS, *_SHORT])})\b|,? \d)"
 )
 _MONTH_DAY = re.compile(
-    rf"\b{_MONTH} (?P<d>{_DAY})(?:st|nd|rd|th)?(?![\w/:%°$€£]|[.,-]\d)"
+    rf"\b{_MONTH} (?P<d>{_DAY})(?:st|nd|rd|th)?(?![\w/:%°$€£]|[.,]\d)"
     rf"(?:\s?[-–]\s?(?P<d2>{_DAY})(?:st|nd|rd|th)?(?![\w/:%]|[.,]\d))?"
     rf"(?P<comma>,)?(?: (?P<y>{_YEAR})(?![\w%]|[,.:/]\d))?"
 )

@@ -193,7 +193,7 @@ def _tidy(text: str) -> str:
     text = " ".join(text.split())
     text = re.sub(r"\s+(?=[.,!?;:…])", "", text)
     text = re.sub(r"[,;:]+(?=[.!?…])|(?<=[,;:])[,;:]+", "", text)
-    text = re.sub(r"(?<=[.!?…])[,;:]+", "", text)
+    text = re.sub(r"(?<=[!?…])[,;:]+|(?<=(?<!\.\w)\.)[,;:]+", "", text)
     text = re.sub(r"(?<=[!?])\.+|(?<=\.)\.+", "", text)
     text = re.sub(r"([,;:!?…])(?=[^\W\d])", r"\1 ", text)
     return re.sub(r"^[\s.,!?;:…-]+", "", text).strip()

@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
     rf"(?P<word>{_any(STREETS)})\b(?P<dot>\.?)(?P<end>(?= ?[,;:!?)]|\s*$|\s+[a-z])|(?=\s+[A-Z]))"
 )
 _HOUSE = re.compile(
-    rf"(?P<before>(?<!\w)\d+[A-Za-z]? (?:[A-Z][\w'-]+ )+)(?P<word>{_any(STREETS)})\b\.?"
+    rf"(?P<before>(?<!\w)\d+[A-Za-z]? (?:[A-Z][\w'-]+ )+)(?P<word>{_any(STREETS)})\b(?P<dot>\.?)"
 )
 _SAINT = re.compile(r"\bSt\b\.?(?= [A-Z])")
 _TITLE = re.compile(rf"\b(?P<word>{_any(TITLES)})\b(?P<dot>\.?)(?= ?[A-Z])")
@@ -70,7 +70,7 @@ def _stop(match: re.Match[str]) -> str:
 
 
 def _house(match: re.Match[str]) -> str:
-    return match["before"] + STREETS[match["word"]] + _stop(match)
+    return match["before"] + STREETS[match["word"]] + (_stop(match) if match["dot"] else "")
 
 
 def _address(match: re.Match[str]) -> str:
