@@ -20,7 +20,7 @@ from assistant.state import State
 MAX_SECONDS = 30 * 86_400
 MAX_TIMERS = 100
 
-_LEAD_INS = ("make it ", "make that ", "let us say ", "about ")
+_LEAD_INS = ("make it ", "make that ", "let us say ", "about ", "for ", "until ")
 _UNITS = ("seconds", "minutes", "hours")
 
 

@@ -1,0 +1,86 @@
+"""How lengths, times and lists are worded."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from assistant.skills import spoken
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (0.5, "0.5 seconds"),
+        (59.96, "1 minute"),
+        (60, "1 minute"),
+        (90, "1 minute 30 seconds"),
+        (3600, "1 hour"),
+        (5400, "1 hour 30 minutes"),
+        (3661, "1 hour 1 minute 1 second"),
+        (90_061, "1 day 1 hour 1 minute 1 second"),
+        (2 * 86_400, "2 days"),
+    ],
+)
+def test_length(seconds: float, text: str) -> None:
+    assert spoken.length(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "1 second"),
+        (59.7, "1 minute"),
+        (272, "4 minutes 32 seconds"),
+        (601, "10 minutes"),
+        (5429, "1 hour 30 minutes"),
+        (3599, "1 hour"),
+    ],
+)
+def test_about(seconds: float, text: str) -> None:
+    assert spoken.about(seconds) == text
+
+
+def test_ordinals() -> None:
+    numbers = (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31, 111)
+    assert [spoken.ordinal(n) for n in numbers] == (
+        [
+            "1st",
+            "2nd",
+            "3rd",
+            "4th",
+            "11th",
+            "12th",
+            "13th",
+            "21st",
+            "22nd",
+            "23rd",
+            "30th",
+            "31st",
+            "111th",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2026, 12, 30, 8, tzinfo=UTC), "today"),
+        (datetime(2026, 12, 31, 1, tzinfo=UTC), "tomorrow"),
+        (datetime(2026, 12, 29, 23, tzinfo=UTC), "yesterday"),
+        (datetime(2027, 1, 4, 8, tzinfo=UTC), "on Monday"),
+        (datetime(2027, 1, 8, 8, tzinfo=UTC), "on Friday, January 8th, 2027"),
+        (datetime(2026, 12, 2, 8, tzinfo=UTC), "on Wednesday, December 2nd"),
+    ],
+)
+def test_day(moment: datetime, text: str) -> None:
+    assert spoken.day(moment, datetime(2026, 12, 30, 22, tzinfo=UTC)) == text
+
+
+def test_listing() -> None:
+    assert spoken.listing(["a"]) == "a"
+    assert spoken.listing(["a", "b"], "or") == "a or b"
+    assert spoken.listing(iter("abc")) == "a, b and c"

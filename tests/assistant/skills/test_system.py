@@ -1,0 +1,42 @@
+"""Commands about the conversation itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.assistant.skills.talk import Talk
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Talk:
+    return Talk(tmp_path_factory.mktemp("system"))
+
+
+@pytest.mark.parametrize("said", ["stop", "never mind", "cancel that", "be quiet", "okay stop now"])
+def test_stop(talk: Talk, said: str) -> None:
+    outcome = talk.say(said)
+    assert (outcome.control, outcome.action) == ("stop", {"skill": "system", "do": "stop"})
+
+
+def test_repeat_and_what_was_heard(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.reply("say that again") == "I haven't said anything yet."
+    talk.restart()
+    assert talk.reply("what did you hear") == "I haven't heard anything yet."
+    time = talk.reply("what time is it")
+    assert talk.reply("what did you hear") == "I heard: what time is it"
+    talk.last_reply = time
+    assert talk.reply("could you repeat that please") == time
+
+
+def test_help_names_every_ability(talk: Talk) -> None:
+    reply = talk.reply("what can you do")
+    assert talk.registry.abilities
+    assert all(ability in reply for ability in talk.registry.abilities)
+
+
+def test_courtesy_is_answered(talk: Talk) -> None:
+    assert talk.reply("thank you very much") == "You're welcome."
+    assert talk.reply("hello") == "Hello."
