@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -235,11 +236,11 @@ def find_file(environ: Mapping[str, str] | None = None) -> Path | None:
     named = env.get("ASSISTANT_CONFIG", "")
     if named:
         return Path(named)
-    places = (
-        Path("config.yaml"),
-        Path(platformdirs.user_config_dir("assistant", appauthor=False)) / "config.yaml",
-        Path("/etc/assistant/config.yaml"),
-    )
+    places = [Path("config.yaml"), Path("/etc/assistant/config.yaml")]
+    # Without a home folder there are no settings in it.
+    with contextlib.suppress(RuntimeError):
+        own = Path(platformdirs.user_config_dir("assistant", appauthor=False))
+        places.insert(1, own / "config.yaml")
     return next((place for place in places if _is_file(place)), None)
 
 

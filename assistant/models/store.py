@@ -35,9 +35,11 @@ def models_dir(cfg_dir: str | Path | None = None, environ: Mapping[str, str] | N
     """
     env = os.environ if environ is None else environ
     chosen = str(cfg_dir or "") or env.get("ASSISTANT_MODELS", "")
-    default = platformdirs.user_data_dir("assistant", appauthor=False) + "/models"
     try:
-        return Path(chosen or default).expanduser()
+        if chosen:
+            return Path(chosen).expanduser()
+        data = Path(platformdirs.user_data_dir("assistant", appauthor=False))
+        return data.expanduser() / "models"
     except RuntimeError as exc:
         raise ModelError(
             "models.no_home",

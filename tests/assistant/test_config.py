@@ -304,6 +304,16 @@ def test_search_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(None, (), {"ASSISTANT_CONFIG": str(named)}).tts.speed == 0.9
 
 
+def test_without_a_home_there_is_nothing_to_search_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+    assert find_file({}) in (None, Path("/etc/assistant/config.yaml"))
+
+
 def test_changes_name_keys_and_say_which_are_live() -> None:
     new = load(None, ("turn.tail_ms=100", "asr.threads=2", "wake.chime=false"), {})
     assert changes(Config(), Config()) == []
