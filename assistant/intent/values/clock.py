@@ -126,8 +126,10 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     hour_hit = _match_named(tokens, at + 1) or _match_hour(tokens, at + 1)
     if hour_hit is None or word_at(tokens, hour_hit.end) in _MINUTE_WORDS:
         return None
-    # "two to four people": odd minutes without their name need a cue as a bare hour does
     odd = not named and minutes % 5 != 0
+    # "from seven to eight" and "two to four" are ranges
+    if sign < 0 and not named and (word_at(tokens, i - 1) == "from" or (odd and minutes < 13)):
+        return None
     clock = hour_hit.clock.shifted(sign * minutes)
     return ClockHit(clock, hour_hit.end, bare=odd, loose=not named and not odd)
 

@@ -84,7 +84,8 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         return dated
     # "sun", "sat" and "wed" are words too
     short = not tokens[end - 1].text.endswith("day")
-    return DayHit((today + timedelta(ahead), today + timedelta(ahead + 7)), end, loose=short)
+    options = (today + timedelta(ahead), today + timedelta(ahead + 7))
+    return DayHit(options, end, loose=short, skip_today=True)
 
 
 def _week_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:

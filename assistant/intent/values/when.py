@@ -310,7 +310,7 @@ class _Reader:
         options = day.options
         if not options:
             return None
-        if len(options) > 1 and options[0] == self.now.date() and not part:
+        if day.skip_today and options[0] == self.now.date() and not part:
             options = options[1:]
         at = _instant(options[0], time(hour), self.now)
         if part and len(options) > 1 and at <= self.now:
