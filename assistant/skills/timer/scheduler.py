@@ -19,7 +19,10 @@ from assistant.errors import SkillError, StateError
 from assistant.state import State
 
 LATE_SECONDS = 60.0
-"""A timer found over by more than this is not rung any more but reported as missed."""
+"""A timer found over by more than this is not rung any more but reported as missed.
+
+One that ended while this process was alive but busy is rung as long as it would ring at all.
+"""
 
 STEP_SECONDS = 2.0
 """Wall time is written anew when it is further than this from the clock since boot."""
@@ -57,6 +60,7 @@ class Scheduler:
         self._clock = state.clock
         self._ring_max_s = ring_max_s
         self._rung_at: dict[int, float] = {}
+        self._looked_at: float | None = None
         self._bell: IO[str] | None = None
 
     def add(self, name: str, seconds: float, until: datetime | None = None) -> Timer:
@@ -109,16 +113,22 @@ class Scheduler:
         if not self._holds_bell():
             return Due([], [])
         due = Due([], [])
+        uptime = self._uptime()
+        unwatched = 0.0 if self._looked_at is None else uptime - self._looked_at
+        self._looked_at = uptime
         with self._state.transaction() as db:
             rows = db.execute("SELECT * FROM timers WHERE status != 'missed' ORDER BY due_ms")
             for row in rows.fetchall():
                 timer = self._timer(row)
                 if timer.status == "ringing":
                     self._ring_on(db, timer, due)
-                elif timer.left < -LATE_SECONDS:
-                    self._miss(db, timer, due)
                 elif timer.left <= 0:
-                    self._ring(db, timer, due)
+                    late_by = -timer.left
+                    limit = self._ring_max_s if late_by <= unwatched else LATE_SECONDS
+                    if late_by <= max(limit, LATE_SECONDS):
+                        self._ring(db, timer, due)
+                    else:
+                        self._miss(db, timer, due)
                 elif abs(_milliseconds(timer.ends) - row["due_ms"]) > STEP_SECONDS * 1000:
                     db.execute(
                         "UPDATE timers SET due_ms = ? WHERE id = ?",

@@ -45,24 +45,10 @@ def test_about(seconds: float, text: str) -> None:
 
 
 def test_ordinals() -> None:
-    numbers = (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31, 111)
-    assert [spoken.ordinal(n) for n in numbers] == (
-        [
-            "1st",
-            "2nd",
-            "3rd",
-            "4th",
-            "11th",
-            "12th",
-            "13th",
-            "21st",
-            "22nd",
-            "23rd",
-            "30th",
-            "31st",
-            "111th",
-        ]
-    )
+    regular = {1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 21: "21st", 22: "22nd", 23: "23rd"}
+    special = {11: "11th", 12: "12th", 13: "13th", 111: "111th", 30: "30th", 31: "31st"}
+    for number, text in (regular | special).items():
+        assert spoken.ordinal(number) == text
 
 
 @pytest.mark.parametrize(

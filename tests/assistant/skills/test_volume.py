@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.config import Config
+from assistant.skills.registry import Registry
 from assistant.state import State
 from tests.assistant.skills.talk import Talk
 
@@ -86,8 +87,6 @@ def test_unusable_value_gives_the_default(tmp_path: Path, kept: object) -> None:
     cfg = Config.model_validate({"audio": {"default_volume": 22}})
     state = State(tmp_path / "state.db")
     state.update({"volume": kept, "muted": "perhaps"})
-    from assistant.skills.registry import Registry
-
     assert Registry.load(cfg, state).volume() == (22, False)
 
 

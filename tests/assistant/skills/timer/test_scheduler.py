@@ -113,6 +113,17 @@ def test_just_over_when_it_comes_back_still_rings(device: Device) -> None:
     assert device.due() == (["eggs"], [])
 
 
+def test_busy_service_rings_late_rather_than_never(device: Device) -> None:
+    device.service.add("eggs", 100)
+    assert device.due() == ([], [])
+    device.time.wait(100 + 200)
+    assert device.due() == (["eggs"], [])
+    device.service.stop_ringing()
+    device.service.add("toast", 100)
+    device.time.wait(8 * 3600)
+    assert device.due() == ([], ["toast"]), "it was asleep, not busy"
+
+
 def test_service_dies_while_it_rings(device: Device) -> None:
     device.service.add("soup", 10)
     device.time.wait(10)
