@@ -61,10 +61,14 @@ LAST = ("last", "previous", "past")
 
 @dataclass(frozen=True, slots=True)
 class DayHit:
-    """options: the days it may be, the nearest first (a later one counts when the moment
-    on the one before is past); none when the words contradict each other. loose: an
-    ordinal alone ("the first") or a short name ("sun"), which may mean something else. skip_today: without a time of day it is not
-    today ("monday" on a Monday)."""
+    """A day as it was said.
+
+    options: the days it may be, the nearest first (a later one counts when the moment on
+        the one before is past); none when the words contradict each other.
+    loose: an ordinal alone ("the first") or a short name ("sun"), which may mean
+        something else.
+    skip_today: without a time of day it is not today ("monday" on a Monday).
+    """
 
     options: tuple[date, ...]
     end: int

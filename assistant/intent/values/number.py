@@ -12,7 +12,10 @@ import unicodedata
 from fractions import Fraction
 
 from assistant.intent.values.cardinal import (
+    FUSED,
     SCALES,
+    TEENS,
+    TENS,
     UNITS,
     ZEROS,
     Hit,
@@ -38,6 +41,12 @@ __all__ = [
 _MOST_POWER = 30
 _DOZENS = ("dozen", "dozens", "dz", "dzs")
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
+_FIRST_WORDS = {"a", "an", "half", "quarter", "hundred", "point"} | {
+    *(UNITS | TEENS | TENS | FUSED | SCALES),
+    *ZEROS,
+    *_DOZENS,
+}
+"""The words that a number may begin with."""
 _ONE_IS_NO_NUMBER_AFTER = frozenset(
     ("this", "that", "the", "which", "each", "every", "any", "no", "some", "last", "next")
 )
@@ -114,10 +123,13 @@ def _is_minus(tokens: Tokens, i: int) -> bool:
 
 
 def _match_unsigned(tokens: Tokens, i: int) -> Hit | None:
+    if i >= len(tokens) or (tokens[i].is_word and tokens[i].text not in _FIRST_WORDS):
+        return None
+    whole = match_integer(tokens, i)
     found = (
-        _match_mixed(tokens, i),
-        _match_fraction(tokens, i),
-        _match_group(tokens, i),
+        _match_mixed(tokens, i, whole),
+        _match_fraction(tokens, i, whole),
+        _match_group(tokens, i, whole),
         _match_power(tokens, i),
     )
     hit = max(filter(None, found), key=lambda hit: hit.end, default=None)
@@ -155,12 +167,11 @@ def _match_power(tokens: Tokens, i: int) -> Hit | None:
     return Hit(factor * base ** (sign * int(exponent)), at + 1)
 
 
-def _match_group(tokens: Tokens, i: int) -> Hit | None:
+def _match_group(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
     """ "a couple", "a dozen", "two dozen", "half a dozen"."""
     start = i + 1 if word_at(tokens, i) == "a" else i
     if start > i and word_at(tokens, start) == "couple":
         return Hit(Fraction(2), start + 1)
-    count = match_integer(tokens, i)
     if count is None and word_at(tokens, i) == "half":
         count = Hit(Fraction(1, 2), i + 2 if word_at(tokens, i + 1) == "a" else i + 1)
     if count is None and (start > i or word_at(tokens, i) == "dozen"):
@@ -170,9 +181,8 @@ def _match_group(tokens: Tokens, i: int) -> Hit | None:
     return None
 
 
-def _match_mixed(tokens: Tokens, i: int) -> Hit | None:
+def _match_mixed(tokens: Tokens, i: int, whole: Hit | None) -> Hit | None:
     """A whole number with what may follow: decimals, or a fraction."""
-    whole = match_integer(tokens, i)
     if whole is None:
         dot = word_at(tokens, i) == "." and i + 1 < len(tokens) and tokens[i + 1].glued
         if word_at(tokens, i) == "point" or (dot and not tokens[i].glued):
@@ -186,7 +196,8 @@ def _match_mixed(tokens: Tokens, i: int) -> Hit | None:
         )
     whole = _without_fraction(tokens, i, whole)
     joined = word_at(tokens, whole.end) in ("and", "&")
-    part = _match_fraction(tokens, whole.end + 1 if joined else whole.end)
+    after = whole.end + 1 if joined else whole.end
+    part = _match_fraction(tokens, after, match_integer(tokens, after))
     if part is None or part.value >= 1 or whole.value.denominator != 1:
         return whole
     if not joined and not _in_signs(tokens, whole.end):
@@ -199,7 +210,8 @@ def _without_fraction(tokens: Tokens, i: int, whole: Hit) -> Hit:
     """ "one hundred" of "one hundred and three quarters": the three belongs to the quarters."""
     for at in range(whole.end - 1, i, -1):
         if tokens[at].text == "and":
-            part, shorter = _match_fraction(tokens, at + 1), match_integer(tokens[:at], i)
+            part = _match_fraction(tokens, at + 1, match_integer(tokens, at + 1))
+            shorter = match_integer(tokens[:at], i)
             if part and part.end > whole.end and part.value < 1 and shorter and shorter.end == at:
                 return shorter
     return whole
@@ -233,7 +245,7 @@ def _match_decimals(tokens: Tokens, i: int) -> Hit | None:
     return Hit(Fraction(int(digits), 10 ** len(digits)), at) if 0 < len(digits) <= 15 else None
 
 
-def _match_fraction(tokens: Tokens, i: int) -> Hit | None:
+def _match_fraction(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
     """ "half", "a quarter", "three quarters", "two thirds", "1/2", "½", "half a million"."""
     if not 0 <= i < len(tokens):
         return None
@@ -247,10 +259,10 @@ def _match_fraction(tokens: Tokens, i: int) -> Hit | None:
         if bottom and single and tokens[i + 1].glued and tokens[i + 2].glued:
             return Hit(top / bottom, i + 3)
         return None
-    return _match_fraction_words(tokens, i)
+    return _match_fraction_words(tokens, i, count)
 
 
-def _match_fraction_words(tokens: Tokens, i: int) -> Hit | None:
+def _match_fraction_words(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
     word = word_at(tokens, i)
     if word in ("half", "quarter"):
         hit: Hit | None = Hit(Fraction(1, 2 if word == "half" else 4), i + 1)
@@ -259,7 +271,6 @@ def _match_fraction_words(tokens: Tokens, i: int) -> Hit | None:
     else:
         hit = None
     if hit is None:
-        count = match_integer(tokens, i)
         hit = _match_denominator(tokens, count.end, count.value) if count else None
     if hit is None:
         return None

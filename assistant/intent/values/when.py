@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
@@ -117,7 +118,11 @@ class _Reader:
     def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:
         if now.utcoffset() is None:
             raise ValueError("now must have a time zone")
-        self.tokens, self.now, self.day_first = tokens, now, day_first
+        self.tokens, self.now = tokens, now
+        # the same place is looked at many times
+        self._length_at = cache(lambda i: match_length(tokens, i))
+        self._clock_at = cache(lambda i: match_clock(tokens, i))
+        self._day_at = cache(lambda i: match_day(tokens, i, now.date(), day_first=day_first))
 
     def longest(self, i: int, *, bare: bool) -> Hit | None:
         """The longest moment that begins at token i; a bare hour only when ``bare``."""
@@ -136,10 +141,10 @@ class _Reader:
     def is_range(self, start: int, end: int) -> bool:
         """True for one end of a range ("from 7 to 8", "between 7 and 8")."""
         before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
-        if after in ("to", "till", "until", "-", "and") and match_clock(self.tokens, end + 1):
+        if after in ("to", "till", "until", "-", "and") and self._clock_at(end + 1):
             return after != "and" or before == "between"
         return before in ("to", "and", "till", "-") and any(
-            (hit := match_clock(self.tokens, i)) and hit.end == start - 1
+            (hit := self._clock_at(i)) and hit.end == start - 1
             for i in range(max(0, start - 6), start - 1)
         )
 
@@ -149,7 +154,7 @@ class _Reader:
         if word == "now" or (word == "right" and word_at(self.tokens, i + 1) == "now"):
             return When(self.now, True, True), i + (1 if word == "now" else 2)
         forward = word in ("in", "within", "after")
-        hit = match_length(self.tokens, i + 1 if forward else i)
+        hit = self._length_at(i + 1 if forward else i)
         if hit is None:
             return None
         length, end = hit.length, hit.end
@@ -203,7 +208,7 @@ class _Reader:
     def _distant_day(self, i: int) -> DayHit | None:
         """ "in two days", "a week from tomorrow": a distance in days as a day."""
         hit = self.relative(i)
-        length = match_length(self.tokens, i) or match_length(self.tokens, i + 1)
+        length = self._length_at(i) or self._length_at(i + 1)
         if hit is None or hit[0] is None or length is None or length.length.seconds:
             return None
         return DayHit((hit[0].at.date(),), hit[1])
@@ -214,12 +219,12 @@ class _Reader:
         day: DayHit | None = None
         part, named_day, end, at = "", False, i, i
         while at < len(self.tokens):
-            clock_hit = None if clock else self._surely(match_clock(self.tokens, at))
+            clock_hit = None if clock else self._surely(self._clock_at(at))
             day_hit = None if named_day else self._surely(self._day(at))
             part_hit = None if part else match_day_part(self.tokens, at, self.now)
             if part_hit and part_hit.alone and not (clock or day):
                 follow = self._after_links(part_hit.end)
-                part_hit = part_hit if match_clock(self.tokens, follow) else None
+                part_hit = part_hit if self._clock_at(follow) else None
             ends = [hit.end if hit else 0 for hit in (clock_hit, day_hit, part_hit)]
             best = max(ends)
             if not best:
@@ -250,7 +255,7 @@ class _Reader:
         return hit if match_day_part(self.tokens, hit.end, self.now) else None
 
     def _day(self, i: int) -> DayHit | None:
-        hit = match_day(self.tokens, i, self.now.date(), day_first=self.day_first)
+        hit = self._day_at(i)
         weekday = weekday_at(self.tokens, i)
         if weekday is not None and hit is not None and hit.end == weekday[1]:
             # "friday in two weeks": the Friday of that week
