@@ -34,8 +34,9 @@ _CITATION = re.compile(r"\[\^?\d{1,3}\](?!\()|【[^】]*】")
 _URL = re.compile(r"(?:https?|ftp)://(?:[^\s/?#@]*@)?([^\s/?#:\"'<>()\]]+)[^\s\"'<>()\]]*", re.I)
 _WWW = re.compile(r"\bwww\.([\w-]+(?:\.[\w-]+)+)[^\s\"'<>()\]]*", re.I)
 _SHORTCODE = re.compile(r"(?<![\w:]):[a-z][a-z0-9_+-]+:(?![\w:])")
+_NO_SPACE = re.compile(r"([a-z]{2}[.!?])(?=[A-Z][a-z]*\b)")
 _EMOTICON = re.compile(
-    r"^[:;=8xX]'?[-^o]?[)(\]\[DPpOo3/\\|*]+[.!?]?$|^<3$|^\^_?\^$|^[-¯]\\?_.*_/?[-¯]$"
+    r"^[:;]'?[-^o]?[)(DPpOo/\\|*]+[.!?]?$|^xD+$|^<3$|^\^_?\^$|^[-¯]\\?_.*_/?[-¯]$"
 )
 
 _LATEX = {
@@ -96,6 +97,7 @@ def plain(word: str) -> str:
     if any(c in FORBIDDEN for c in word):
         word = _marks(word)
     word = re.sub(r"~{2,}|[{}]", "", word)
+    word = _NO_SPACE.sub(r"\1 ", word)
     return " ".join(word.split())
 
 

@@ -36,7 +36,7 @@ _DOTTED = re.compile(rf"(?<![\w.])(?P<word>{_any(WORDS)})\.(?!\w)", re.IGNORECAS
 _UNDOTTED = re.compile(rf"(?<![\w./])(?P<word>{_any(UNDOTTED)})(?![\w.])(?P<gap>\s?)")
 _DEGREE = re.compile(r"\bPh\.?\s?D\b\.?")
 _INITIALISM = re.compile(r"(?<![\w.])(?P<letters>(?:[A-Z]\.){2,})(?P<end>\s*$)?")
-_INITIAL = re.compile(r"(?<![\w'’.])(?P<letter>[A-Z])\.(?=\s?[A-Z])")
+_INITIAL = re.compile(r"(?<![\w'’.])(?P<letter>[A-Z])\.(?=\s?[A-Za-z])")
 _NUMBER_OF = re.compile(r"#\s?(?=\d)")
 
 _LOWER = {w.lower(): s for w, s in WORDS.items()}

@@ -41,6 +41,9 @@ CASES = {
     "one\n\ntwo": "one. two",
     "It is 4.\n5.": "It is 4. 5.",
     "5.": "5.",
+    "No space.Here it is!Yes": "No space. Here it is! Yes",
+    "8) Oil": "8: Oil",
+    "XO and =3 stay :P": "XO and =3 stay",
     "-5 outside": "-5 outside",
     # code
     "Run `ls -l` now": "Run ls -l now",
