@@ -102,6 +102,8 @@ class HoldingSink(AudioSink):
         self._queued.clear()
 
     def finish_playing(self) -> None:
+        """Ends what plays, and from now on everything at once."""
+        self._instant = True
         self._queued.clear()
 
     @property
@@ -138,42 +140,42 @@ class LevelVad(Vad):
         pass
 
 
-class ScriptedRecognizer(Recognizer):
-    """Hears one scripted text per utterance; an exception in the script is raised."""
+Script = str | Exception | Callable[[float], str]
 
-    def __init__(self, texts: Sequence[str | Exception] = ()) -> None:
+
+class ScriptedRecognizer(Recognizer):
+    """Hears one scripted text per utterance.
+
+    An exception in the script is raised; a function gets the seconds heard so far.
+    """
+
+    def __init__(self, texts: Sequence[Script] = ()) -> None:
         self.texts = list(texts)
         self.fed = 0
-        self.vocabularies: list[list[str]] = []
+        self._current: Script = ""
 
     def load(self) -> None:
         pass
 
     def start(self, vocabulary: Sequence[str] = ()) -> None:
         self.fed = 0
-        self.vocabularies.append(list(vocabulary))
+        self._current = self.texts.pop(0) if self.texts else ""
 
     def feed(self, samples: Pcm) -> None:
         self.fed += len(samples)
 
     def peek(self) -> Hypothesis:
-        return self._current()
+        if isinstance(self._current, Exception):
+            raise self._current
+        if callable(self._current):
+            return Hypothesis(self._current(self.fed / 16_000), 0.9)
+        return Hypothesis(self._current, 0.9)
 
     def finish(self) -> Hypothesis:
-        try:
-            return self._current()
-        finally:
-            if self.texts:
-                self.texts.pop(0)
+        return self.peek()
 
     def cancel(self) -> None:
-        self.fed = 0
-
-    def _current(self) -> Hypothesis:
-        text = self.texts[0] if self.texts else ""
-        if isinstance(text, Exception):
-            raise text
-        return Hypothesis(text, 0.9)
+        pass
 
 
 class BeepVoice(Voice):

@@ -1,0 +1,538 @@
+"""The course of a turn, with devices and models that do what the test says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes import (
+    BeepVoice,
+    EventLog,
+    HoldingSink,
+    LevelVad,
+    MarkWake,
+    PushSource,
+    Script,
+    ScriptedRecognizer,
+)
+
+from assistant.config import Config
+from assistant.dialogue.history import History
+from assistant.dialogue.manager import Manager
+from assistant.errors import AsrError, DeviceError, LlmError, TtsError
+from assistant.events import (
+    ActionDone,
+    EventBus,
+    IntentMatched,
+    MicrophoneClosed,
+    MicrophoneOpened,
+    Reply,
+    RingEnded,
+    RingStarted,
+    SpeakingEnded,
+    SpeakingStarted,
+    SpeechEnded,
+    StateChanged,
+    Transcript,
+    Trouble,
+    TurnEnded,
+    WakeDetected,
+)
+from assistant.intent import create
+from assistant.listening import Listener
+from assistant.pipeline import Pipeline
+from assistant.ringing import Ringer
+from assistant.skills.registry import Registry
+from assistant.speaking import Speaker
+from assistant.state import Clock, State
+
+
+class Talker:
+    """A language model that says what the test says."""
+
+    def __init__(self, pieces: list[str | Exception]) -> None:
+        self.pieces = pieces
+        self.asked: list[str] = []
+
+    def reply(
+        self, user_text: str, *, facts: object, history: object, cancel: threading.Event
+    ) -> Iterator[str]:
+        self.asked.append(user_text)
+        for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
+
+
+class Room:
+    """One assistant and everything around it, running in a thread."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        texts: list[Script],
+        *,
+        cfg: Config | None = None,
+        source: PushSource | None = None,
+        sink: HoldingSink | None = None,
+        voice: BeepVoice | None = None,
+        talk: list[str | Exception] | None = None,
+        wake: bool = True,
+    ) -> None:
+        cfg = cfg or Config()
+        self.log = EventLog()
+        self.bus = EventBus()
+        self.bus.subscribe(self.log)
+        self.sink = sink or HoldingSink()
+        # A reader that sets the pace waits for each answer, so only a test that speaks
+        # into an answer needs one that does not.
+        self.source = source or PushSource(paced=sink is not None)
+        self.voice = voice or BeepVoice()
+        self.recognizer = ScriptedRecognizer(texts)
+        self.state = State(tmp_path / "state.db", Clock.system())
+        self.registry = Registry.load(cfg, self.state)
+        understander = create(cfg.understand, self.registry.sentence_dirs)
+        understander.load()
+        self.talker = Talker(talk or ["Cats purr.", " They like it."])
+        self.manager = Manager(
+            state=self.state,
+            registry=self.registry,
+            understander=understander,
+            llm=self.talker,  # type: ignore[arg-type]
+            history=History(cfg.dialogue),
+            now=self.state.clock.now,
+            emit=self.bus.emit,
+        )
+        self.listener = Listener(
+            cfg,
+            vad=LevelVad(),
+            recognizer=self.recognizer,
+            understand=self.manager.understand,
+            emit=self.bus.emit,
+        )
+        speaker = Speaker(self.voice, self.sink, self.bus.emit)
+        self.ringer = Ringer(cfg.skills.timer, self.registry.scheduler)
+        self.pipeline = Pipeline(
+            cfg,
+            source=self.source,
+            wake=MarkWake() if wake else None,
+            listener=self.listener,
+            speaker=speaker,
+            manager=self.manager,
+            ringer=self.ringer,
+            bus=self.bus,
+        )
+        self.stop = threading.Event()
+        self.error: Exception | None = None
+        self.beats = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.pipeline.run(self.stop, self._beat)
+        except Exception as error:
+            self.error = error
+
+    def _beat(self) -> None:
+        self.beats += 1
+
+    def end(self) -> None:
+        self.stop.set()
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        self.listener.close()
+        self.ringer.close()
+        self.state.close()
+
+    def command(self, *, wake: bool = True) -> None:
+        """Wake word, a pause, a second of speech, silence."""
+        if wake:
+            self.source.wake()
+        self.source.quiet(0.3)
+        self.source.say(1.0)
+        self.source.quiet(2.0)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
+    rooms: list[Room] = []
+
+    def make(texts: list[Script], **kwargs: object) -> Room:
+        rooms.append(Room(tmp_path, texts, **kwargs))  # type: ignore[arg-type]
+        return rooms[-1]
+
+    yield make
+    for one in rooms:
+        one.end()
+
+
+def kinds(log: EventLog) -> list[str]:
+    return [e.kind for e in log.events if not isinstance(e, StateChanged)]
+
+
+def test_one_turn_from_wake_word_to_idle(room: Callable[..., Room]) -> None:
+    cfg = Config.model_validate({"turn": {"followup_ms": 0}})
+    r = room(["What time is it?"], cfg=cfg)
+    r.command()
+    r.log.wait(TurnEnded, outcome="answered")
+    r.log.wait(StateChanged, count=2, state="idle")
+    order = [
+        "WakeDetected",
+        "MicrophoneOpened",
+        "SpeechStarted",
+        "PartialTranscript",
+        "SpeechEnded",
+        "MicrophoneClosed",
+        "Transcript",
+        "IntentMatched",
+        "ActionDone",
+        "Reply",
+        "SpeakingStarted",
+        "SpeakingEnded",
+        "TurnEnded",
+    ]
+    assert kinds(r.log) == order
+    states = [e.state for e in r.log.of(StateChanged)]
+    assert states == ["idle", "listening", "thinking", "speaking", "idle"]
+    times = [e.t for e in r.log.events if not isinstance(e, SpeakingStarted)]
+    assert times == sorted(times)
+    assert "It's" in r.log.of(Reply)[0].text
+    assert r.voice.said
+
+
+def test_a_complete_command_ends_the_turn_early(room: Callable[..., Room]) -> None:
+    r = room(["Set a timer for five minutes"])
+    r.command()
+    r.log.wait(TurnEnded)
+    assert r.log.of(SpeechEnded)[0].reason == "complete"
+    assert r.registry.scheduler.timers()[0].seconds == 300
+
+
+def test_hesitation_after_for_is_waited_for(room: Callable[..., Room]) -> None:
+    def words(seconds: float) -> str:
+        return "Set a timer for" if seconds < 2 else "Set a timer for twelve minutes"
+
+    r = room([words])
+    r.source.wake()
+    r.source.quiet(0.3)
+    r.source.say(1.0)
+    r.source.quiet(1.0)
+    r.source.say(0.8)
+    r.source.quiet(2.0)
+    r.log.wait(TurnEnded)
+    assert len(r.log.of(Transcript)) == 1
+    assert r.log.of(IntentMatched)[0].slots == {"duration": 720}
+
+
+def test_the_wake_phrase_alone_is_no_command(room: Callable[..., Room]) -> None:
+    r = room(["Hey Jarvis.", "What time is it"])
+    r.source.quiet(0.5)
+    r.source.say(0.6)
+    r.source.wake()
+    r.source.say(0.4)  # the tail of the wake word
+    r.source.quiet(1.0)
+    r.source.say(1.0)
+    r.source.quiet(1.5)
+    r.source.end()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.log.of(IntentMatched)[0].intent == "clock.time"
+    assert len(r.log.of(WakeDetected)) == 1
+
+
+def test_command_without_a_pause_after_the_wake_word(room: Callable[..., Room]) -> None:
+    r = room(["Hey Jarvis, what time is it?"])
+    r.source.quiet(0.5)
+    r.source.say(0.6)
+    r.source.wake()
+    r.source.say(1.2)
+    r.source.quiet(2.0)
+    r.source.end()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.log.of(Transcript)[0].text == "what time is it?"
+
+
+@pytest.mark.parametrize("text", ["", "?", "...", "the", "um"])
+def test_nonsense_gets_a_short_apology_and_no_action(room: Callable[..., Room], text: str) -> None:
+    r = room([text])
+    r.command()
+    r.log.wait(TurnEnded, outcome="not_heard")
+    assert [e.text for e in r.log.of(Reply)] == ["Sorry, I didn't catch that."]
+    assert not r.log.of(ActionDone)
+
+
+def test_nobody_speaks_after_the_wake_word(room: Callable[..., Room]) -> None:
+    r = room([])
+    r.source.wake()
+    r.source.quiet(3.0)
+    r.log.wait(MicrophoneOpened)
+    assert r.pipeline.state == "listening"
+    r.source.quiet(3.0)
+    r.log.wait(TurnEnded, outcome="not_heard")
+    assert not r.log.of(Reply)
+    r.log.wait(StateChanged, count=2, state="idle")
+
+
+def test_follow_up_needs_no_wake_word_and_ends_quietly(room: Callable[..., Room]) -> None:
+    r = room(["What time is it", "what's the date"])
+    r.command()
+    r.log.wait(MicrophoneOpened, reason="followup")
+    r.command(wake=False)
+    r.log.wait(TurnEnded, count=2)
+    assert [e.intent for e in r.log.of(IntentMatched)] == ["clock.time", "clock.date"]
+    r.source.quiet(7.0)
+    r.log.wait(MicrophoneClosed, count=3)
+    r.log.wait(StateChanged, state="idle", count=4)
+    assert len(r.log.of(WakeDetected)) == 1
+    assert len(r.log.of(TurnEnded)) == 2
+
+
+def test_noise_in_the_follow_up_window_gets_no_answer(room: Callable[..., Room]) -> None:
+    r = room(["What time is it", ""])
+    r.command()
+    r.log.wait(MicrophoneOpened, reason="followup")
+    r.command(wake=False)
+    r.log.wait(TurnEnded, outcome="not_heard")
+    assert len(r.log.of(Reply)) == 1
+
+
+def test_wake_word_in_the_follow_up_window_starts_anew(room: Callable[..., Room]) -> None:
+    r = room(["What time is it", "what's the date"])
+    r.command()
+    r.log.wait(MicrophoneOpened, reason="followup")
+    r.command()
+    r.log.wait(TurnEnded, count=2)
+    r.source.quiet(7.0)
+    r.log.wait(StateChanged, state="idle", count=4)
+    assert len(r.log.of(WakeDetected)) == 2
+
+
+def test_a_question_is_answered_without_the_wake_word(room: Callable[..., Room]) -> None:
+    cfg = Config.model_validate({"turn": {"followup_ms": 0}})
+    r = room(["Set a timer", "seven minutes"], cfg=cfg)
+    r.command()
+    r.log.wait(MicrophoneOpened, reason="question")
+    r.command(wake=False)
+    r.log.wait(TurnEnded, count=2)
+    assert r.registry.scheduler.timers()[0].seconds == 420
+
+
+def test_the_microphone_opens_only_when_the_last_sample_was_played(
+    room: Callable[..., Room],
+) -> None:
+    sink = HoldingSink(instant=False)
+    r = room(["What time is it"], sink=sink)
+    r.command()
+    r.log.wait(SpeakingStarted)
+    r.source.quiet(1.0)
+    r.log.wait(StateChanged, state="speaking")
+    assert not r.log.of(SpeakingEnded)
+    assert len(r.log.of(MicrophoneOpened)) == 1
+    sink.finish_playing()
+    ended = r.log.wait(SpeakingEnded)
+    r.log.wait(TurnEnded)
+    r.source.quiet(1.0)
+    opened = r.log.wait(MicrophoneOpened, reason="followup")
+    assert opened.t > ended.t
+
+
+def test_wake_word_interrupts_and_nothing_old_is_said_later(room: Callable[..., Room]) -> None:
+    sink = HoldingSink(instant=False)
+    talk: list[str | Exception] = ["One sentence here. ", "Two sentences here. ", "Three here."]
+    r = room(["tell me a story", "what time is it"], sink=sink, talk=talk)
+    r.command()
+    r.log.wait(StateChanged, state="speaking")
+    r.log.wait(SpeakingStarted)
+    flushes = sink.flushes
+    r.command()
+    r.log.wait(SpeakingEnded, interrupted=True)
+    assert sink.flushes > flushes
+    r.log.wait(TurnEnded, turn=1, outcome="stopped")
+    r.log.wait(Reply, turn=2)
+    sink.finish_playing()
+    r.log.wait(TurnEnded, turn=2)
+    assert "It's" in r.log.of(Reply)[-1].text
+    answers = [e.turn for e in r.log.of(Reply)]
+    assert answers == sorted(answers)
+
+
+def test_no_barge_in_when_switched_off(room: Callable[..., Room]) -> None:
+    sink = HoldingSink(instant=False)
+    cfg = Config.model_validate({"turn": {"barge_in": False}})
+    r = room(["what time is it"], sink=sink, cfg=cfg)
+    r.command()
+    r.log.wait(StateChanged, state="speaking")
+    r.source.wake()
+    r.source.quiet(0.5)
+    sink.finish_playing()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert len(r.log.of(WakeDetected)) == 1
+
+
+def test_its_own_name_in_the_answer_does_not_wake_it(room: Callable[..., Room]) -> None:
+    sink = HoldingSink(instant=False)
+    cfg = Config.model_validate(
+        {"understand": {"commands": {"My name is Jarvis.": ["what is your name"]}}}
+    )
+    r = room(["what is your name"], sink=sink, cfg=cfg)
+    r.command()
+    r.log.wait(StateChanged, state="speaking")
+    r.source.wake()
+    r.source.quiet(0.5)
+    sink.finish_playing()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert len(r.log.of(WakeDetected)) == 1
+
+
+def test_bare_stop_ends_the_speech(room: Callable[..., Room]) -> None:
+    sink = HoldingSink(instant=False)
+    r = room(["what time is it", "Stop."], sink=sink)
+    r.command()
+    r.log.wait(StateChanged, state="speaking")
+    r.log.wait(SpeakingStarted)
+    r.source.quiet(0.5)
+    r.source.say(0.5)
+    r.source.quiet(1.0)
+    r.log.wait(SpeakingEnded, interrupted=True)
+    r.log.wait(TurnEnded, outcome="stopped")
+    r.log.wait(StateChanged, count=2, state="idle")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("lovely weather", 0.5), ("stop", 3.0)])
+def test_other_speech_does_not_end_it(room: Callable[..., Room], text: str, seconds: float) -> None:
+    sink = HoldingSink(instant=False)
+    r = room(["what time is it", text], sink=sink)
+    r.command()
+    r.log.wait(StateChanged, state="speaking")
+    r.source.quiet(0.5)
+    r.source.say(seconds)
+    r.source.quiet(1.0)
+    r.source.wake()  # shows that all of it was heard
+    r.log.wait(WakeDetected, count=2)
+    assert [e.outcome for e in r.log.of(TurnEnded)] in ([], ["stopped"])
+    assert r.log.events.index(r.log.of(WakeDetected)[1]) < len(r.log.events)
+    interrupted = [e for e in r.log.of(SpeakingEnded) if e.t < r.log.of(WakeDetected)[1].t]
+    assert not interrupted
+
+
+def test_talk_goes_to_the_language_model(room: Callable[..., Room]) -> None:
+    r = room(["Why do cats purr?"])
+    r.command()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.talker.asked == ["Why do cats purr?"]
+    assert [e.text for e in r.log.of(Reply)] == ["Cats purr.", "They like it."]
+    assert r.log.of(IntentMatched)[0].source == "dialogue"
+
+
+def test_a_silent_language_model_is_apologised_for(room: Callable[..., Room]) -> None:
+    r = room(["Why do cats purr?"], talk=[LlmError("llm.timeout", "No answer in time.")])
+    r.command()
+    r.log.wait(TurnEnded)
+    assert r.log.of(Trouble)[0].code == "llm.timeout"
+    assert "Sorry" in r.log.of(Reply)[0].text
+
+
+def test_a_failing_recogniser_ends_in_an_apology(room: Callable[..., Room]) -> None:
+    r = room([AsrError("asr.failed", "It failed."), "what time is it"])
+    r.command()
+    r.log.wait(TurnEnded, outcome="failed")
+    assert r.log.of(Reply)[0].text == "Sorry, something went wrong."
+    r.command()
+    r.log.wait(TurnEnded, outcome="answered")
+
+
+def test_a_failing_voice_leaves_a_sound_and_a_notice(room: Callable[..., Room]) -> None:
+    r = room(["what time is it"], voice=BeepVoice(TtsError("tts.failed", "No voice.")))
+    r.command()
+    r.log.wait(TurnEnded)
+    assert r.log.of(Trouble)[0].code == "tts.failed"
+    assert r.pipeline.state in ("idle", "listening")
+
+
+def test_a_timer_rings_until_stop(room: Callable[..., Room]) -> None:
+    r = room(["stop"])
+    r.registry.scheduler.add("eggs", 0.05)
+    r.log.wait(RingStarted)
+    assert "eggs" in r.log.wait(Reply).text
+    r.source.quiet(0.3)
+    r.source.say(0.4)
+    r.source.quiet(1.0)
+    assert r.log.wait(RingEnded).reason == "stopped"
+    assert not r.registry.scheduler.timers("ringing")
+    r.log.wait(StateChanged, count=2, state="idle")
+
+
+def test_a_ring_is_stopped_by_another_process(room: Callable[..., Room], tmp_path: Path) -> None:
+    r = room([])
+    r.registry.scheduler.add("", 0.05)
+    r.log.wait(RingStarted)
+    other = State(tmp_path / "state.db")
+    from assistant.skills.timer.scheduler import Scheduler
+
+    Scheduler(other).stop_ringing()
+    other.close()
+    assert r.log.wait(RingEnded).reason == "stopped"
+
+
+def test_wake_word_ends_the_ring_and_listens(room: Callable[..., Room]) -> None:
+    r = room(["what time is it"])
+    r.registry.scheduler.add("", 0.05)
+    r.log.wait(RingStarted)
+    r.command()
+    r.log.wait(RingEnded, reason="stopped")
+    r.log.wait(TurnEnded, outcome="answered")
+    assert not r.registry.scheduler.timers("ringing")
+
+
+def test_a_ring_that_nobody_hears_is_told_later(room: Callable[..., Room]) -> None:
+    cfg = Config.model_validate({"skills": {"timer": {"ring_max_s": 1}}})
+    r = room(["what time is it"], cfg=cfg)
+    r.registry.scheduler.add("soup", 0.05)
+    assert r.log.wait(RingEnded).reason == "missed"
+    r.command()
+    r.log.wait(TurnEnded)
+    assert "It's" in r.log.of(Reply)[-2].text
+    assert "soup" in r.log.of(Reply)[-1].text
+
+
+def test_neither_microphone_nor_speaker(room: Callable[..., Room]) -> None:
+    r = room([], source=PushSource(broken=True), sink=HoldingSink(broken=True))
+    r._thread.join(5)
+    assert isinstance(r.error, DeviceError)
+
+
+def test_no_wake_word_mode_hears_everything(room: Callable[..., Room]) -> None:
+    r = room(["what time is it", "what's the date"], wake=False)
+    r.command(wake=False)
+    r.command(wake=False)
+    r.source.end()
+    r.log.wait(TurnEnded, count=2)
+    assert not r.log.of(WakeDetected)
+
+
+def test_the_end_of_the_file_ends_the_utterance(room: Callable[..., Room]) -> None:
+    r = room(["what time is it"])
+    r.source.wake()
+    r.source.quiet(0.3)
+    r.source.say(1.0)
+    r.source.end()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.log.of(SpeechEnded)[0].reason == "end_of_file"
+
+
+def test_it_shows_that_it_is_alive_while_it_works(room: Callable[..., Room]) -> None:
+    r = room(["what time is it"])
+    r.command()
+    r.log.wait(TurnEnded)
+    assert r.beats > 10
+
+
+def test_nothing_reaches_the_recogniser_before_the_wake_word(room: Callable[..., Room]) -> None:
+    r = room([])
+    r.source.say(3.0)
+    r.source.quiet(1.0)
+    r.source.wake()
+    r.log.wait(MicrophoneOpened)
+    assert r.recognizer.fed == 0
