@@ -40,6 +40,7 @@ _NO_LABEL = frozenset(
         "no every each both other another about up down on off of time left long much many few",
         "several while bit new brand last first second next running current now please half",
         "quarter",
+        "pause resume restart reset unpause continue repeat snooze check show list change rename",
     )
     for word in line.split()
 )
