@@ -102,7 +102,16 @@ def add_months(day: date, months: int) -> date:
     return date(year, month + 1, min(day.day, last))
 
 
-def _month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
+def month_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
+    """Months from this one and the index after it: "this month", "next month"."""
+    word = word_at(tokens, i)
+    if word_at(tokens, i + 1) != "month" or word not in (*NEXT, *LAST, "this"):
+        return None
+    return (1 if word in NEXT else -1 if word in LAST else 0), i + 2
+
+
+def month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
+    """The month (January = 1) and the index after it (and its dot)."""
     word = word_at(tokens, i)
     if word not in _MONTHS:
         return None
@@ -125,8 +134,8 @@ def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
 
 
 def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "may 5th", "may the fifth", "5 may", "the fifth of may 2027"."""
-    month = _month_at(tokens, i)
+    """Reads "may 5th", "may the fifth", "5 may", "the fifth of may 2027"."""
+    month = month_at(tokens, i)
     if month is not None:
         at = skip(tokens, month[1], ",", "-", "/")
         number = _day_number(tokens, at)
@@ -136,7 +145,7 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
             return None
         at = skip(tokens, number[1], "of", "-", "/")
         at = skip(tokens, at, "day") if word_at(tokens, at + 1) == "of" else at
-        month = _month_at(tokens, at)
+        month = month_at(tokens, at)
         if month is not None:
             number = number[0], month[1]
     if month is None or number is None:
@@ -149,7 +158,7 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
 
 
 def _year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """ "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
+    """Reads "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
     i = skip(tokens, i, ",", "of", "in", "/", "-")
     text = word_at(tokens, i)
     if text.isdecimal() and len(text) == 4 and text[0] in "12":
@@ -185,21 +194,21 @@ def _coming(month: int, day: int, today: date, end: int) -> DayHit | None:
 
 
 def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "the 5th", "the twenty-first of next month", "the 21st this month"."""
+    """Reads "the 5th", "the twenty-first of next month", "the 21st this month"."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
     if place is None or not 1 <= place.value <= 31:
         return None
     number, end = int(place.value), place.end
-    at = skip(tokens, skip(tokens, end, "day"), "of")
-    at = skip(tokens, at, "the")
-    word, period = word_at(tokens, at), word_at(tokens, at + 1)
-    if period == "month" and word in ("this", "next", "following", "last", "previous"):
-        shift = 1 if word in NEXT else -1 if word in LAST else 0
-        first = add_months(today.replace(day=1), shift)
-        return _exact(first.year, first.month, number, at + 2)
+    at = skip(tokens, skip(tokens, skip(tokens, end, "day"), "of", "in"), "the")
+    shift = month_shift(tokens, at)
+    if shift is not None:
+        first = add_months(today.replace(day=1), shift[0])
+        return _exact(first.year, first.month, number, shift[1])
     days = days_of_month(number, today)
     options = next(days), next(days)
-    return DayHit(options, at + 1) if word == "month" else DayHit(options, end, loose=True)
+    if word_at(tokens, at) == "month":
+        return DayHit(options, at + 1)
+    return DayHit(options, end, loose=True)
 
 
 def days_of_month(number: int, today: date) -> Iterator[date]:

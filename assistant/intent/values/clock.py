@@ -92,7 +92,7 @@ def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
 
 
 def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
-    """ "quarter past seven", "twenty-five minutes to 8 pm", "half seven"."""
+    """Reads "quarter past seven", "twenty-five minutes to 8 pm", "half seven"."""
     at = i + 1 if word_at(tokens, i) == "a" and word_at(tokens, i + 1) == "quarter" else i
     named = False
     if word_at(tokens, at) in ("quarter", "half"):
@@ -245,7 +245,7 @@ def _match_colons(tokens: Tokens, i: int) -> ClockHit | None:
 
 
 def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
-    """ "seven", "seven thirty", "seven oh five", "twenty two hundred hours"."""
+    """Reads "seven", "seven thirty", "seven oh five", "twenty two hundred hours"."""
     hour = _match_count(tokens, i, 24)
     if hour is None or not tokens[i].is_word:
         return None

@@ -19,7 +19,7 @@ from assistant.intent.values.calendar_day import (
     skip,
 )
 from assistant.intent.values.cardinal import Tokens, word_at
-from assistant.intent.values.weekday import match_weekday
+from assistant.intent.values.weekday import match_nth_weekday, match_weekday
 
 _NEAR = {
     "today": 0,
@@ -37,6 +37,7 @@ def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -
     hits = (
         _match_near(tokens, i, today),
         match_weekday(tokens, i, today),
+        match_nth_weekday(tokens, i, today),
         _match_period(tokens, i, today),
         match_month_day(tokens, i, today),
         match_day_of_month(tokens, i, today),
@@ -56,7 +57,7 @@ def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:
 
 
 def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "next week" is its Monday, "next month" and "next year" their first day."""
+    """Reads "next week" is its Monday, "next month" and "next year" their first day."""
     i = skip(tokens, i, "the")
     word, period = word_at(tokens, i), word_at(tokens, i + 1)
     if word == "weekend":

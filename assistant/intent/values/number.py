@@ -137,7 +137,7 @@ def _match_unsigned(tokens: Tokens, i: int) -> Hit | None:
 
 
 def _match_quotient(tokens: Tokens, top: Hit) -> Hit | None:
-    """ "one over three", where nothing is counted after it ("2000 over 3 years")."""
+    """Reads "one over three", where nothing is counted after it ("2000 over 3 years")."""
     bottom = match_integer(tokens, top.end + 1) if word_at(tokens, top.end) == "over" else None
     if bottom is None or not bottom.value or word_at(tokens, bottom.end) not in ("", ".", "?", "!"):
         return None
@@ -168,7 +168,7 @@ def _match_power(tokens: Tokens, i: int) -> Hit | None:
 
 
 def _match_group(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
-    """ "a couple", "a dozen", "two dozen", "half a dozen"."""
+    """Reads "a couple", "a dozen", "two dozen", "half a dozen"."""
     start = i + 1 if word_at(tokens, i) == "a" else i
     if start > i and word_at(tokens, start) == "couple":
         return Hit(Fraction(2), start + 1)
@@ -207,7 +207,7 @@ def _match_mixed(tokens: Tokens, i: int, whole: Hit | None) -> Hit | None:
 
 
 def _without_fraction(tokens: Tokens, i: int, whole: Hit) -> Hit:
-    """ "one hundred" of "one hundred and three quarters": the three belongs to the quarters."""
+    """Leaves the three of "one hundred and three quarters" to the quarters."""
     for at in range(whole.end - 1, i, -1):
         if tokens[at].text == "and":
             part = _match_fraction(tokens, at + 1, match_integer(tokens, at + 1))
@@ -246,7 +246,7 @@ def _match_decimals(tokens: Tokens, i: int) -> Hit | None:
 
 
 def _match_fraction(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
-    """ "half", "a quarter", "three quarters", "two thirds", "1/2", "½", "half a million"."""
+    """Reads "half", "a quarter", "three quarters", "two thirds", "1/2", "½", "half a million"."""
     if not 0 <= i < len(tokens):
         return None
     if len(tokens[i].text) == 1 and not tokens[i].is_word and not tokens[i].is_number:

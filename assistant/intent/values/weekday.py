@@ -7,17 +7,21 @@ that of the last week (weeks begin on Monday), "this friday" the coming one, tod
 from __future__ import annotations
 
 from datetime import date, timedelta
+from fractions import Fraction
 
 from assistant.intent.values.calendar_day import (
     LAST,
     NEXT,
     DayHit,
+    add_months,
     days_of_month,
     match_month_day,
     match_numeric,
+    month_at,
+    month_shift,
     skip,
 )
-from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.cardinal import Hit, Tokens, match_below_hundred, word_at
 from assistant.intent.values.ordinal import match_ordinal
 
 _WEEKDAYS = {
@@ -49,7 +53,7 @@ def weekday_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
 
 
 def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    """ "friday", "next friday", "friday next week", "friday week", "next week on friday"."""
+    """Reads "friday", "next friday", "friday next week", "friday week", "next week on friday"."""
     word = word_at(tokens, i)
     week = _week_shift(tokens, i)
     if week is not None:
@@ -112,10 +116,41 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
     if month_day is not None:
         fits = tuple(day for day in month_day.options if day.weekday() == weekday)
         return DayHit(fits, month_day.end)
-    ordinal = match_ordinal(tokens, skip(tokens, i, "the"))
-    if ordinal is not None and 1 <= ordinal.value <= 31:
-        number, end = int(ordinal.value), ordinal.end
+    the = word_at(tokens, i) == "the"
+    place = match_ordinal(tokens, i + the) or (match_below_hundred(tokens, i + 1) if the else None)
+    if place is None or not 1 <= place.value <= 31:
+        return None
+    days = (day for day in days_of_month(int(place.value), today) if day.weekday() == weekday)
+    return DayHit((next(days),), place.end)
+
+
+def match_nth_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
+    """Reads "the first friday of july", "the last monday in this month"."""
+    i = skip(tokens, i, "the")
+    place = match_ordinal(tokens, i)
+    if word_at(tokens, i) == "last":
+        place = Hit(Fraction(-1), i + 1)
+    named = weekday_at(tokens, place.end) if place and place.value <= 5 else None
+    if place is None or named is None or word_at(tokens, named[1]) not in ("of", "in"):
+        return None
+    weekday, at = named[0], skip(tokens, named[1] + 1, "the")
+    month = month_at(tokens, at)
+    if month is not None:
+        years = (today.year, today.year + 1)
+        firsts, end = [date(year, month[0], 1) for year in years], month[1]
+    elif shift := month_shift(tokens, at):
+        firsts, end = [add_months(today.replace(day=1), shift[0])], shift[1]
     else:
         return None
-    days = (day for day in days_of_month(number, today) if day.weekday() == weekday)
-    return DayHit((next(days),), end)
+    days = [_nth_in_month(first, weekday, int(place.value)) for first in firsts]
+    options = tuple(day for day in days if day and (len(days) == 1 or day >= today))
+    return DayHit(options, end)
+
+
+def _nth_in_month(first: date, weekday: int, place: int) -> date | None:
+    """The place-th such weekday of a month (-1: the last); None where there is none."""
+    if place < 0:
+        last = add_months(first, 1) - timedelta(1)
+        return last - timedelta((last.weekday() - weekday) % 7)
+    day = first + timedelta((weekday - first.weekday()) % 7 + 7 * (place - 1))
+    return day if day.month == first.month else None

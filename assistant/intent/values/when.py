@@ -16,11 +16,12 @@ from itertools import pairwise
 from typing import TypeVar
 
 from assistant.intent.values.calendar_day import DayHit, add_months
-from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.cardinal import Tokens, digits_at, match_below_hundred, word_at
 from assistant.intent.values.clock import Clock, ClockHit, match_clock
 from assistant.intent.values.date import match_day
 from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
 from assistant.intent.values.duration import Length, match_length
+from assistant.intent.values.ordinal import ORDINALS
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import fold, tokenize
 from assistant.intent.values.weekday import weekday_at
@@ -100,7 +101,7 @@ def find_times(text: str, now: datetime, *, day_first: bool = False) -> list[Spa
             i += 1
             continue
         when, end = hit
-        if when is not None and not reader.is_range(i, end):
+        if when is not None and not reader.is_unsure(i, end):
             spans.append(Span(tokens[i].start, tokens[end - 1].end, when))
         i = chosen = end
     return spans
@@ -138,9 +139,14 @@ class _Reader:
             pieces if pieces[1] > distance[1] or (pieces[1] == distance[1] and timed) else distance
         )
 
-    def is_range(self, start: int, end: int) -> bool:
-        """True for one end of a range ("from 7 to 8", "between 7 and 8")."""
+    def is_unsure(self, start: int, end: int) -> bool:
+        """True for one end of a range ("from 7 to 8") and for what is counted or goes on
+        from a number ("the first sunday", "two mondays later", "on 15 at 8:00")."""
         before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
+        if weekday_at(self.tokens, start) and _is_count(self.tokens, start - 1):
+            return True
+        if word_at(self.tokens, start - 3) == "on" and _is_count(self.tokens, start - 2):
+            return before in _CUES
         if after in ("to", "till", "until", "-", "and") and self._clock_at(end + 1):
             return after != "and" or before == "between"
         return before in ("to", "and", "till", "-") and any(
@@ -149,7 +155,7 @@ class _Reader:
         )
 
     def relative(self, i: int) -> Hit | None:
-        """ "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
+        """Reads "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
         word = word_at(self.tokens, i)
         if word == "now" or (word == "right" and word_at(self.tokens, i + 1) == "now"):
             return When(self.now, True, True), i + (1 if word == "now" else 2)
@@ -206,7 +212,7 @@ class _Reader:
         return When(moved, bool(days or months), True)
 
     def _distant_day(self, i: int) -> DayHit | None:
-        """ "in two days", "a week from tomorrow": a distance in days as a day."""
+        """Reads "in two days", "a week from tomorrow": a distance in days as a day."""
         hit = self.relative(i)
         length = self._length_at(i) or self._length_at(i + 1)
         if hit is None or hit[0] is None or length is None or length.length.seconds:
@@ -250,8 +256,9 @@ class _Reader:
         """None for "7 percent" and "the first floor", which are no times."""
         if hit is None or not (hit.loose or (isinstance(hit, ClockHit) and hit.bare)):
             return hit
-        if word_at(self.tokens, hit.end) in _AFTER_BARE or self._day(hit.end):
-            return hit
+        counts = isinstance(hit, DayHit)
+        if word_at(self.tokens, hit.end) in _AFTER_BARE or (not counts and self._day(hit.end)):
+            return hit if not (counts and weekday_at(self.tokens, hit.end)) else None
         return hit if match_day_part(self.tokens, hit.end, self.now) else None
 
     def _day(self, i: int) -> DayHit | None:
@@ -321,6 +328,12 @@ class _Reader:
         if part and len(options) > 1 and at <= self.now:
             at = _instant(options[1], time(hour), self.now)
         return When(at, True, False)
+
+
+def _is_count(tokens: Tokens, i: int) -> bool:
+    if word_at(tokens, i) in ORDINALS or match_below_hundred(tokens, i):
+        return True
+    return digits_at(tokens, i) is not None
 
 
 def _instant(day: date, wall: time, now: datetime) -> datetime:
