@@ -198,9 +198,11 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
         if not args.audio.is_file():
             raise InputFileError("audio.bad_file", f"There is no file {args.audio}.")
         source_cfg = source_cfg.model_copy(update={"backend": "wav", "file": str(args.audio)})
-    source = create_source(source_cfg)
-    sink = create_sink(cfg.audio.output)
     service = Service(state_dir_of(cfg), reload=reload)
+    # A sound card may come later than the boot. Started by hand, one sentence helps more.
+    patient = service.notifier.connected
+    source = create_source(source_cfg, wait=patient)
+    sink = create_sink(cfg.audio.output, wait=patient)
     assembly: Assembly | None = None
 
     def make() -> Runnable:

