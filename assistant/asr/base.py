@@ -62,5 +62,5 @@ class Recognizer(ABC):
         """Drops the utterance."""
         self.finish()
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (a backend may have nothing to free)
         """Frees the model."""
