@@ -1,4 +1,4 @@
-"""Days by their number: "the 5th of may", "may 5th 2027", "2026-05-05", "christmas eve".
+"""Days by their number: "the 5th of may", "may 5th 2027", "2026-05-05".
 
 A day without a year is the coming one. "5/6" is the sixth of May unless ``day_first``; a
 first number above 12 is the day.
@@ -10,8 +10,10 @@ import calendar
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 
 from assistant.intent.values.cardinal import (
+    Hit,
     Tokens,
     digits_at,
     match_below_hundred,
@@ -40,20 +42,6 @@ _MONTHS = {
         start=1,
     )
     for name in names.split()
-}
-_FEASTS = {
-    "christmas": (12, 25),
-    "christmas day": (12, 25),
-    "christmas eve": (12, 24),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
-    "new years eve": (12, 31),
-    "new year's day": (1, 1),
-    "new years day": (1, 1),
-    "new year's": (1, 1),
-    "valentine's day": (2, 14),
-    "valentines day": (2, 14),
-    "halloween": (10, 31),
 }
 NEXT = ("next", "following")
 LAST = ("last", "previous", "past")
@@ -151,13 +139,13 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if month is None or number is None:
         return None
     day, end = number
-    year = _year_at(tokens, end)
+    year = year_at(tokens, end)
     if year is not None:
         return _exact(year[0], month[0], day, year[1])
     return _coming(month[0], day, today, end)
 
 
-def _year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
+def year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
     """Reads "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
     i = skip(tokens, i, ",", "of", "in", "/", "-")
     text = word_at(tokens, i)
@@ -196,6 +184,9 @@ def _coming(month: int, day: int, today: date, end: int) -> DayHit | None:
 def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "the 5th", "the twenty-first of next month", "the 21st this month"."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
+    if place is None and word_at(tokens, i) == "the":
+        named = _day_number(tokens, i + 1)  # "the fifteen"
+        place = Hit(Fraction(named[0]), named[1]) if named else None
     if place is None or not 1 <= place.value <= 31:
         return None
     number, end = int(place.value), place.end
@@ -231,6 +222,7 @@ def match_numeric(
         if named is not None and word_at(tokens, i).isdecimal():
             on = named.options[0]
             return _exact(int(word_at(tokens, i)), on.month, on.day, named.end)
+    sure = sure or word_at(tokens, i - 1) == "on"
     parts, end = _numeric_parts(tokens, i, sure=sure)
     if len(parts) == 3 and len(parts[0]) == 4:
         return _exact(int(parts[0]), int(parts[1]), int(parts[2]), end)
@@ -270,11 +262,3 @@ def _numeric_parts(tokens: Tokens, i: int, *, sure: bool) -> tuple[list[str], in
     if len(parts) == 2 and sign != "/" and not sure:
         return [], i
     return (parts, at) if 2 <= len(parts) <= 3 else ([], i)
-
-
-def match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:
-    length = name_at(tokens, i, _FEASTS)
-    if not length:
-        return None
-    name = " ".join(token.text for token in tokens[i : i + length])
-    return _coming(*_FEASTS[name], today, i + length)

@@ -105,6 +105,7 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
         minutes, at = count
         if word_at(tokens, at) in _MINUTE_WORDS:
             named, at = True, at + 1
+    at = _after_hyphen(tokens, at)
     word = word_at(tokens, at)
     if word in _PAST or (word == "passed" and named):
         sign = 1
@@ -123,7 +124,8 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
         return None
     if minutes == 30 and sign < 0 and word_at(tokens, i) == "half":
         return None
-    hour_hit = _match_named(tokens, at + 1) or _match_hour(tokens, at + 1)
+    at = _after_hyphen(tokens, at + 1)
+    hour_hit = _match_named(tokens, at) or _match_hour(tokens, at)
     if hour_hit is None or word_at(tokens, hour_hit.end) in _MINUTE_WORDS:
         return None
     odd = not named and minutes % 5 != 0
@@ -132,6 +134,11 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
         return None
     clock = hour_hit.clock.shifted(sign * minutes)
     return ClockHit(clock, hour_hit.end, bare=odd, loose=not named and not odd)
+
+
+def _after_hyphen(tokens: Tokens, i: int) -> int:
+    """Steps over the hyphen of "half-past"."""
+    return i + 1 if word_at(tokens, i) == "-" and tokens[i].glued else i
 
 
 def _match_count(tokens: Tokens, i: int, most: int) -> tuple[int, int] | None:
@@ -256,6 +263,8 @@ def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
 def _with_minutes(tokens: Tokens, hit: ClockHit) -> ClockHit:
     """Adds minutes that follow an hour with nothing between: 10 to 59, or "oh five"."""
     clock, at = hit.clock, hit.end
+    if tokens[at - 1].is_word:
+        at = _after_hyphen(tokens, at)
     word = word_at(tokens, at)
     if word == "hundred" and word_at(tokens, at + 1) == "hours":
         return ClockHit(replace(clock, exact=True), at + 2)

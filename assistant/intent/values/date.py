@@ -12,13 +12,13 @@ from assistant.intent.values.calendar_day import (
     DayHit,
     add_months,
     match_day_of_month,
-    match_feast,
     match_month_day,
     match_numeric,
     name_at,
     skip,
 )
 from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.feast import match_feast
 from assistant.intent.values.weekday import match_nth_weekday, match_weekday
 
 _NEAR = {
@@ -26,6 +26,8 @@ _NEAR = {
     "tomorrow": 1,
     "tmrw": 1,
     "yesterday": -1,
+    "next day": 1,
+    "following day": 1,
     "day after tomorrow": 2,
     "day before yesterday": -2,
 }

@@ -77,7 +77,8 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if relation == "past":
         return DayHit((today - timedelta((today.weekday() - day) % 7 or 7),), end)
     if relation == "this":
-        return DayHit((today + timedelta(ahead),), end)
+        dated = _match_dated_weekday(tokens, end, day, today)
+        return dated or DayHit((today + timedelta(ahead),), end)
     if word_at(tokens, end) == "week":
         return DayHit((today + timedelta((ahead or 7) + 7),), end + 1)
     week = _week_shift(tokens, skip(tokens, end, "of"))
