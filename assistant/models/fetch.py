@@ -102,6 +102,9 @@ class Fetcher:
             _sync_folder(folder)
             self.progress.line(f"{model.name}: complete, checksum right")
             return str(source)
+        # Left empty it would look like a model.
+        with contextlib.suppress(OSError):
+            folder.rmdir()
         raise SourceError("; ".join(reasons) or "no source is known")
 
     def _from_url(self, source: Source, folder: Path, files: Sequence[ModelFile]) -> None:
