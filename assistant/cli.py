@@ -47,6 +47,9 @@ def parser() -> argparse.ArgumentParser:
     hear.add_argument("files", metavar="FILE", nargs="+", type=Path, help="WAV or FLAC files")
     hear.add_argument("--no-wake", action="store_true", help="every utterance is meant for us")
     hear.add_argument("--realtime", action="store_true", help="at the pace of real speech")
+    hear.add_argument(
+        "--channel", metavar="N", type=int, default=0, help="the channel with the speech, from 1"
+    )
     hear.add_argument("--out", metavar="DIR", type=Path, help="folder of the answers' WAV files")
 
     ask = add("ask", "Answer a typed sentence; without one, each line of standard input.")

@@ -82,6 +82,7 @@ def hear(args: argparse.Namespace) -> int:
                 args.files,
                 use_wake=not args.no_wake,
                 realtime=args.realtime,
+                channel=args.channel,
                 audio_dir=out,
                 done=done,
                 stop=stop,

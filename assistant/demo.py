@@ -117,6 +117,7 @@ def _ask(
         [sound],
         use_wake=True,
         realtime=realtime,
+        channel=0,
         audio_dir=out,
         done=records.append,
         stop=stop,

@@ -10,6 +10,7 @@ from assistant.assembly import Assembly
 from assistant.audio.clocked_sink import NullSink
 from assistant.audio.sound_reader import SoundReader
 from assistant.audio.wavfile import WavSource
+from assistant.errors import InputFileError
 from assistant.report import Record, TurnRecorder
 
 
@@ -19,29 +20,25 @@ def hear(
     *,
     use_wake: bool,
     realtime: bool,
+    channel: int,
     audio_dir: Path | None,
     done: Callable[[Record], None],
     stop: threading.Event,
 ) -> None:
     """Runs each file through the pipeline; ``done`` gets one record per turn.
 
-    Raises InputFileError for a file that cannot be read, before anything is heard.
+    channel: the one with the speech, from 1; 0 takes the configured one where a file has it.
+
+    Raises InputFileError for a file that cannot be read, before anything is heard, and
+    after all files for those that hold no signal.
     """
-    sources = [
-        WavSource(
-            path,
-            realtime=realtime,
-            channel=assembly.cfg.audio.input.channel,
-            gain_db=assembly.cfg.audio.input.gain_db,
-        )
-        for path in files
-    ]
-    for path in files:
-        SoundReader(path).close()
+    sources = [_source(assembly, path, realtime, channel) for path in files]
     assembly.load()
+    silent: list[str] = []
     for path, source in zip(files, sources, strict=True):
         if stop.is_set():
             return
+        source.on_trouble = lambda code, message, hint: silent.append(message)
         recorder = TurnRecorder(
             done, file=str(path), audio_dir=audio_dir, stem=f"{path.stem}-answer"
         )
@@ -56,3 +53,14 @@ def hear(
             pipeline.run(stop)
         finally:
             unsubscribe()
+    if silent:
+        raise InputFileError("audio.no_signal", " ".join(silent), "Record it again.")
+
+
+def _source(assembly: Assembly, path: Path, realtime: bool, channel: int) -> WavSource:
+    cfg = assembly.cfg.audio.input
+    reader = SoundReader(path)
+    reader.close()
+    if not channel and cfg.channel <= reader.channels:
+        channel = cfg.channel
+    return WavSource(path, realtime=realtime, channel=channel, gain_db=cfg.gain_db)

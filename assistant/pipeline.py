@@ -202,8 +202,8 @@ class Pipeline:
 
     def _start_devices(self) -> None:
         for device in (self.source, self.speaker.sink):
-            device.on_trouble = self._on_trouble
-            device.on_recovered = self._on_recovered
+            device.on_trouble = device.on_trouble or self._on_trouble
+            device.on_recovered = device.on_recovered or self._on_recovered
         absent: DeviceError | None = None
         for device in (self.speaker.sink, self.source):
             try:
@@ -334,7 +334,9 @@ class Pipeline:
             assert heard.hypothesis is not None
             hypothesis = heard.hypothesis.result()
             text = hypothesis.text
-            if heard.includes_wake:
+            if reason == "always":
+                text = self._without_wake(text)
+            elif heard.includes_wake:
                 text = strip_wake(text, turn.wake_word)
                 if not text and not turn.cancel.is_set():
                     outcome = LISTEN_AGAIN
@@ -362,6 +364,12 @@ class Pipeline:
             self._apologise(turn, "Sorry, something went wrong.")
         finally:
             self._inbox.put(lambda: self._turn_done(turn, outcome, question))
+
+    def _without_wake(self, text: str) -> str:
+        """Where no wake word is needed, people say it all the same."""
+        for word in self.cfg.wake.words:
+            text = strip_wake(text, word)
+        return text
 
     def _nothing_said(self, text: str, hypothesis: Hypothesis, reason: str) -> bool:
         """Noise in an open follow-up window is nobody's question and gets no answer."""

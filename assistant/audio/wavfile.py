@@ -131,9 +131,10 @@ class WavSource(AudioSource):
         self._framer.finish(round(self._tail_s * SAMPLE_RATE))
         if not self._signal:
             message = f"{self.path} holds no signal, only silence without any noise."
-            log.warning("%s", message)
             if self.on_trouble is not None:
                 self.on_trouble(NO_SIGNAL, message, "")
+            else:
+                log.warning("%s", message)
 
     def _close(self) -> None:
         """Closes the file, in the thread that reads it."""

@@ -64,6 +64,7 @@ def main() -> int:
                 [path],
                 use_wake=True,
                 realtime=True,
+                channel=0,
                 audio_dir=None,
                 done=records.append,
                 stop=threading.Event(),

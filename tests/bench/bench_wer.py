@@ -51,6 +51,7 @@ def transcribe(assembly: Assembly, path: Path) -> tuple[str, float]:
         [path],
         use_wake=False,
         realtime=False,
+        channel=0,
         audio_dir=None,
         done=records.append,
         stop=threading.Event(),
