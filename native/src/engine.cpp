@@ -425,6 +425,7 @@ void Engine::attend_batch(const Step& step, int thread, int layer) {
         }
         std::memset(o, 0, sizeof(float) * dim * static_cast<size_t>(group.count));
         kernels_.attend(q, group.count, h.head_dim, k_blocks + block, v_blocks + block, n_blocks,
+                        row.position / kBlockTokens + 1 - block - n_blocks,
                         visible, state, o);
       }
     }
@@ -491,7 +492,7 @@ void Engine::attend_prefill(const Step& step, int thread, int layer) {
     const KvCache& cache = *rows_[static_cast<size_t>(row0)].cache;
     const int n_blocks = rows_[static_cast<size_t>(row1 - 1)].position / kBlockTokens + 1;
     kernels_.attend(queries, n, dim, cache.k_blocks(layer, group.kv_head),
-                    cache.v_blocks(layer, group.kv_head), n_blocks, visible, state, o);
+                    cache.v_blocks(layer, group.kv_head), n_blocks, 0, visible, state, o);
     n = 0;
     for (int r = row0; r < row1; ++r) {
       float* out = attended_ + static_cast<size_t>(r) * h.q_rows() + group.first * dim;

@@ -9,11 +9,23 @@
 namespace kvq {
 namespace {
 
-size_t pages_needed(const CacheShape& s) {
-  const size_t blocks = static_cast<size_t>((s.capacity + kBlockTokens - 1) / kBlockTokens);
-  const size_t per_page = kPageBytes / (size_t{32} * static_cast<size_t>(s.head_dim));
-  const size_t per_stream = (blocks * static_cast<size_t>(s.kv_heads) + per_page - 1) / per_page;
-  return per_stream * 2 * static_cast<size_t>(s.layers);
+size_t blocks_per_page(const CacheShape& s) {
+  return kPageBytes / (size_t{32} * static_cast<size_t>(s.head_dim));
+}
+
+// Where block b of a head lies in its layer's K or V: heads take turns with runs of blocks.
+size_t slot_of(size_t b, size_t head, size_t heads) {
+  return (b / kRunBlocks * heads + head) * kRunBlocks + b % kRunBlocks;
+}
+
+// Pages that hold the first `blocks` blocks of every head of one layer's K or V.
+size_t stream_pages(const CacheShape& s, size_t blocks) {
+  const size_t runs = (blocks + kRunBlocks - 1) / kRunBlocks * static_cast<size_t>(s.kv_heads);
+  return (runs * kRunBlocks + blocks_per_page(s) - 1) / blocks_per_page(s);
+}
+
+size_t blocks_for(int tokens) {
+  return static_cast<size_t>((tokens + kBlockTokens - 1) / kBlockTokens);
 }
 
 uint16_t finite_half(float v) {
@@ -47,25 +59,24 @@ void PagePool::give(uint8_t* page) {
 KvCache::KvCache(const CacheShape& shape)
     : shape_(shape),
       max_blocks_((shape.capacity + kBlockTokens - 1) / kBlockTokens),
-      blocks_per_page_(kPageBytes / block_bytes()),
-      pool_(pages_needed(shape)) {
+      pool_(2 * static_cast<size_t>(shape.layers) *
+            stream_pages(shape, blocks_for(shape.capacity))) {
   const size_t streams = 2 * static_cast<size_t>(shape.layers);
   const size_t heads = static_cast<size_t>(shape.kv_heads), most = static_cast<size_t>(max_blocks_);
   pages_.resize(streams);
-  for (auto& list : pages_) list.reserve((most * heads + blocks_per_page_ - 1) / blocks_per_page_);
+  for (auto& list : pages_) list.reserve(stream_pages(shape, most));
   blocks_table_.assign(streams * heads * most, nullptr);
 }
 
 void KvCache::reserve(int n) {
-  const int need = (n + kBlockTokens - 1) / kBlockTokens;
-  const size_t heads = static_cast<size_t>(shape_.kv_heads);
+  const int need = static_cast<int>(blocks_for(n));
+  const size_t heads = static_cast<size_t>(shape_.kv_heads), per_page = blocks_per_page(shape_);
   for (; blocks_ < need; ++blocks_) {
     for (size_t stream = 0; stream < pages_.size(); ++stream) {
       for (size_t head = 0; head < heads; ++head) {
-        const size_t slot = static_cast<size_t>(blocks_) * heads + head;
-        if (slot / blocks_per_page_ == pages_[stream].size())
-          pages_[stream].push_back(pool_.take());
-        uint8_t* block = pages_[stream].back() + slot % blocks_per_page_ * block_bytes();
+        const size_t slot = slot_of(static_cast<size_t>(blocks_), head, heads);
+        while (slot / per_page >= pages_[stream].size()) pages_[stream].push_back(pool_.take());
+        uint8_t* block = pages_[stream][slot / per_page] + slot % per_page * block_bytes();
         blocks_table_[(stream * heads + head) * static_cast<size_t>(max_blocks_) +
                       static_cast<size_t>(blocks_)] = reinterpret_cast<uint16_t*>(block);
       }
@@ -75,9 +86,8 @@ void KvCache::reserve(int n) {
 
 void KvCache::truncate(int n) {
   length_ = std::min(length_, n);
-  blocks_ = std::min(blocks_, (length_ + kBlockTokens - 1) / kBlockTokens);
-  const size_t slots = static_cast<size_t>(blocks_) * static_cast<size_t>(shape_.kv_heads);
-  const size_t keep = (slots + blocks_per_page_ - 1) / blocks_per_page_;
+  blocks_ = std::min(blocks_, static_cast<int>(blocks_for(length_)));
+  const size_t keep = stream_pages(shape_, static_cast<size_t>(blocks_));
   for (auto& list : pages_) {
     while (list.size() > keep) {
       pool_.give(list.back());

@@ -10,6 +10,9 @@
 namespace kvq {
 
 constexpr size_t kPageBytes = 65536;
+// Blocks of one head that lie next to each other: attention reads 16 KiB at a stretch, which is what
+// hardware prefetchers need, and heads can still share a page.
+constexpr size_t kRunBlocks = 8;
 
 // Two-bit tags of the design; blocks of other classes than half precision differ in size only.
 enum class PrecisionClass : uint8_t { kBits2 = 0, kBits4 = 1, kBits8 = 2, kFp16 = 3 };
@@ -70,7 +73,6 @@ class KvCache {
   int max_blocks_;
   int blocks_ = 0;
   int length_ = 0;
-  size_t blocks_per_page_;
   PagePool pool_;
   std::vector<std::vector<uint8_t*>> pages_;  // [layer * 2 + (0: K, 1: V)], in order of filling
   std::vector<uint16_t*> blocks_table_;       // [layer * 2 + K/V][head][max_blocks]

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kGemmTokens = 8;
 constexpr int kAttendQueries = 6;
-constexpr int kScoreBlocks = 2;
+constexpr int kScoreSums = 2;
 constexpr int kValueLanes = 4;
 
 using F = __m512;

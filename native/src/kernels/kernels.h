@@ -62,10 +62,11 @@ struct Kernels {
   // Adds the blocks' tokens to n_queries (at most kMaxQueries) online softmax states.
   //   q [n_queries][head_dim], already divided by sqrt(head_dim)
   //   k_blocks[b]: halves [head_dim][16 tokens]; v_blocks[b]: halves [16 tokens][head_dim]
+  //   n_ahead: blocks that follow in both tables and may be fetched early, not attended to
   //   visible[i]: how many of the tokens, counted from the first block, query i sees (may be 0)
   //   o [n_queries][head_dim]
   void (*attend)(const float* q, int n_queries, int head_dim, const uint16_t* const* k_blocks,
-                 const uint16_t* const* v_blocks, int n_blocks, const int* visible,
+                 const uint16_t* const* v_blocks, int n_blocks, int n_ahead, const int* visible,
                  AttendState* state, float* o);
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kGemmTokens = 2;
 constexpr int kAttendQueries = 3;
-constexpr int kScoreBlocks = 1;
+constexpr int kScoreSums = 1;
 constexpr int kValueLanes = 1;
 
 #include "kernels/neon_common.inl"

@@ -82,8 +82,8 @@ void silu_mul(const float* gate, const float* up, int n, float* y) {
 }
 
 void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* k_blocks,
-            const uint16_t* const* v_blocks, int n_blocks, const int* visible, AttendState* state,
-            float* o) {
+            const uint16_t* const* v_blocks, int n_blocks, int /*n_ahead*/, const int* visible,
+            AttendState* state, float* o) {
   for (int i = 0; i < n_queries; ++i, q += head_dim, o += head_dim) {
     for (int t = 0; t < std::min(visible[i], n_blocks * kBlockTokens); ++t) {
       const uint16_t* k = k_blocks[t / kBlockTokens] + t % kBlockTokens;

@@ -11,7 +11,7 @@
 //                dot_end
 //   quantize_codes(const F v[2], F inverse, int8_t* codes) -> int32_t sum of the codes
 //   kGemmTokens  tokens that share one pass over the weights: 1, 2, 4 or 8
-//   kAttendQueries, kScoreBlocks, kValueLanes  register blocking of attention
+//   kAttendQueries, kScoreSums, kValueLanes  register blocking of attention
 
 constexpr float kLowestExponent = -87.0f;  // exp of anything smaller counts as zero
 constexpr int kScoreTokens = 128;          // tokens between two rescalings of an output
@@ -173,35 +173,38 @@ void silu_mul(const float* gate, const float* up, int n, float* y) {
   }
 }
 
-// Scores of NB blocks from block b on: s[i][16 * b ..], tokens that a query does not see at -inf.
-template <int NQ, int NB>
-void score_blocks(const float* q, int head_dim, const uint16_t* const* k_blocks, int b, int first,
-                  const int* visible, float (*s)[kScoreTokens], F* top) {
-  F acc[NQ][NB];
+// Scores of block b: s[i][16 * b - first ..], tokens that a query does not see at -inf. Columns go
+// into KS sums in turn, which hides the latency of an addition. The block's values are fetched
+// meanwhile: memory is kept busy all the time, or reading and computing would take turns.
+template <int NQ, int KS>
+void score_block(const float* q, int head_dim, const uint16_t* k_block, const uint16_t* v_block,
+                 int at, int first, const int* visible, float (*s)[kScoreTokens], F* top) {
+  F acc[NQ][KS];
   for (int i = 0; i < NQ; ++i) {
-    for (int n = 0; n < NB; ++n) acc[i][n] = f_zero();
+    for (int n = 0; n < KS; ++n) acc[i][n] = f_zero();
   }
-  for (int d = 0; d < head_dim; ++d) {
-    F k[NB];
-    for (int n = 0; n < NB; ++n) k[n] = f_half(k_blocks[b + n] + kBlockTokens * d);
-    for (int i = 0; i < NQ; ++i) {
-      const F value = f_set1(q[i * head_dim + d]);
-      for (int n = 0; n < NB; ++n) acc[i][n] = f_fma(k[n], value, acc[i][n]);
+  for (int d = 0; d < head_dim; d += KS) {
+    __builtin_prefetch(v_block + kBlockTokens * d);
+    for (int n = 0; n < KS; ++n) {
+      const F k = f_half(k_block + kBlockTokens * (d + n));
+      for (int i = 0; i < NQ; ++i) {
+        acc[i][n] = f_fma(k, f_set1(q[i * head_dim + d + n]), acc[i][n]);
+      }
     }
   }
   for (int i = 0; i < NQ; ++i) {
-    for (int n = 0; n < NB; ++n) {
-      const int at = kBlockTokens * (b + n);
-      const F masked = f_keep_first(acc[i][n], visible[i] - at);
-      f_store(s[i] + at - first, masked);
-      top[i] = f_max(top[i], masked);
-    }
+    for (int n = 1; n < KS; ++n) acc[i][0] = f_add(acc[i][0], acc[i][n]);
+    const F masked = f_keep_first(acc[i][0], visible[i] - at);
+    f_store(s[i] + at - first, masked);
+    top[i] = f_max(top[i], masked);
   }
 }
 
-// o[i][d0 ..] = o * keep[i] + sum over n tokens of weight * v, for DC * 16 dimensions.
+// o[i][d0 ..] = o * keep[i] + sum over n tokens of weight * v, for DC * 16 dimensions. ahead: the
+// key blocks that are wanted next, fetched meanwhile.
 template <int NQ, int DC>
-void add_values(const uint16_t* const* v_blocks, int first, int n, int head_dim, int d0,
+void add_values(const uint16_t* const* v_blocks, const uint16_t* const* ahead, int first, int n,
+                int head_dim, int d0,
                 const float (*s)[kScoreTokens], const float* keep, float* o) {
   F acc[NQ][DC];
   for (int i = 0; i < NQ; ++i) {
@@ -212,8 +215,12 @@ void add_values(const uint16_t* const* v_blocks, int first, int n, int head_dim,
   for (int t = 0; t < n; ++t) {
     const int at = first + t;
     const uint16_t* v = v_blocks[at / kBlockTokens] + at % kBlockTokens * head_dim + d0;
+    const uint16_t* next = ahead[t / kBlockTokens] + t % kBlockTokens * head_dim + d0;
     F value[DC];
-    for (int c = 0; c < DC; ++c) value[c] = f_half(v + 16 * c);
+    for (int c = 0; c < DC; ++c) {
+      value[c] = f_half(v + 16 * c);
+      if (c % 2 == 0) __builtin_prefetch(next + 16 * c);
+    }
     for (int i = 0; i < NQ; ++i) {
       const F weight = f_set1(s[i][t]);
       for (int c = 0; c < DC; ++c) acc[i][c] = f_fma(value[c], weight, acc[i][c]);
@@ -226,7 +233,7 @@ void add_values(const uint16_t* const* v_blocks, int first, int n, int head_dim,
 
 template <int NQ>
 void attend_queries(const float* q, int head_dim, const uint16_t* const* k_blocks,
-                    const uint16_t* const* v_blocks, int n_tokens, const int* visible,
+                    const uint16_t* const* v_blocks, int n_tokens, int readable, const int* visible,
                     AttendState* state, float* o) {
   alignas(64) float s[NQ][kScoreTokens];
   for (int first = 0; first < n_tokens; first += kScoreTokens) {
@@ -235,13 +242,9 @@ void attend_queries(const float* q, int head_dim, const uint16_t* const* k_block
     F top[NQ];
     float keep[NQ];
     for (int i = 0; i < NQ; ++i) top[i] = f_set1(lowest());
-    int b = first / kBlockTokens;
-    if constexpr (kScoreBlocks == 2) {
-      for (; end - b >= 2; b += 2) {
-        score_blocks<NQ, 2>(q, head_dim, k_blocks, b, first, visible, s, top);
-      }
+    for (int b = first / kBlockTokens; b < end; ++b) {
+      score_block<NQ, kScoreSums>(q, head_dim, k_blocks[b], v_blocks[b], kBlockTokens * b, first, visible, s, top);
     }
-    for (; b < end; ++b) score_blocks<NQ, 1>(q, head_dim, k_blocks, b, first, visible, s, top);
     for (int i = 0; i < NQ; ++i) {
       const float here = f_top(top[i]);
       const float largest = here > state[i].max ? here : state[i].max;
@@ -257,21 +260,25 @@ void attend_queries(const float* q, int head_dim, const uint16_t* const* k_block
       state[i].max = largest;
       state[i].total = state[i].total * keep[i] + f_sum(total);
     }
+    const uint16_t* ahead[kScoreTokens / kBlockTokens];
+    for (int i = 0; i < kScoreTokens / kBlockTokens; ++i) {
+      ahead[i] = k_blocks[end + i < readable ? end + i : readable - 1];
+    }
     int d = 0;
     for (; head_dim - d >= 16 * kValueLanes; d += 16 * kValueLanes) {
-      add_values<NQ, kValueLanes>(v_blocks, first, n, head_dim, d, s, keep, o);
+      add_values<NQ, kValueLanes>(v_blocks, ahead, first, n, head_dim, d, s, keep, o);
     }
     if constexpr (kValueLanes > 1) {
       for (; d < head_dim; d += 16) {
-        add_values<NQ, 1>(v_blocks, first, n, head_dim, d, s, keep, o);
+        add_values<NQ, 1>(v_blocks, ahead, first, n, head_dim, d, s, keep, o);
       }
     }
   }
 }
 
 void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* k_blocks,
-            const uint16_t* const* v_blocks, int n_blocks, const int* visible, AttendState* state,
-            float* o) {
+            const uint16_t* const* v_blocks, int n_blocks, int n_ahead, const int* visible,
+            AttendState* state, float* o) {
   for (int i = 0; i < n_queries;) {
     int group = n_queries - i;
     if (group > kAttendQueries) group = kAttendQueries;
@@ -280,7 +287,8 @@ void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* 
     for (int j = i; j < i + group; ++j) n_tokens = visible[j] > n_tokens ? visible[j] : n_tokens;
     if (n_tokens > n_blocks * kBlockTokens) n_tokens = n_blocks * kBlockTokens;
     const auto run = [&](auto attend_group) {
-      attend_group(q + i * head_dim, head_dim, k_blocks, v_blocks, n_tokens, visible + i, state + i,
+      attend_group(q + i * head_dim, head_dim, k_blocks, v_blocks, n_tokens, n_blocks + n_ahead,
+                   visible + i, state + i,
                    o + i * head_dim);
     };
     switch (group) {
