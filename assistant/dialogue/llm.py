@@ -16,7 +16,7 @@ from assistant.dialogue.history import Exchange, History, fitting
 from assistant.dialogue.honesty import HonestyFilter
 from assistant.dialogue.prompts import system_text
 from assistant.dialogue.sentences import SentenceStream, is_closed
-from assistant.errors import AssistantError, LlmError, ModelError, PackageError
+from assistant.errors import LlmError, ModelError, PackageError
 from assistant.models import path_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
 """How soon a cancelled reply ends, even when the model is stuck."""
+
+_LET_GO_S = 5.0
+"""A cancelled run ends after the token or the piece of the prompt that it is at."""
 
 _ROLE = re.compile(r"^\s*(?:assistant|ai|bot|system)\s*[:\n]\s*", re.IGNORECASE)
 _ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
@@ -100,15 +103,19 @@ class LanguageModel:
             yield from sentences
 
     def close(self) -> None:
-        """Frees the model. A reply that is still running ends with an error."""
+        """Frees the model and ends a reply that is still running. May be called twice."""
         with self._lock:
-            if self._worker is not None:
-                self._worker.cancel.set()
-                self._worker.join(self._dialogue.timeout_s)
-                self._worker = None
-            if self._engine is not None:
-                self._engine.close()
-            self._engine = self._session = None
+            worker, engine = self._worker, self._engine
+            self._worker = self._engine = self._session = None
+            if worker is not None:
+                worker.cancel.set()
+                worker.join(_LET_GO_S)
+                if worker.is_alive():
+                    # Its memory goes when it lets go; taken away now, it would crash.
+                    log.warning("the language model is stuck and is left behind")
+                    return
+            if engine is not None:
+                engine.close()
 
     def _load_engine(self) -> Engine:
         from kvquant import Engine
@@ -160,7 +167,7 @@ class LanguageModel:
         if self._worker is None:
             return
         self._worker.cancel.set()
-        end = time.monotonic() + self._dialogue.timeout_s
+        end = time.monotonic() + _LET_GO_S
         while self._worker.is_alive() and not cancel.is_set():
             if time.monotonic() > end:
                 raise LlmError("llm.busy", "The language model is still busy.")
@@ -310,7 +317,7 @@ def _whole_words(text: str) -> str:
     return kept.rstrip(" ,;:-–—") + "." if kept.strip() else ""
 
 
-def _as_llm_error(error: Exception) -> AssistantError:
+def _as_llm_error(error: Exception) -> LlmError:
     from kvquant import KvquantError
 
     if isinstance(error, KvquantError):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from kvquant import Engine, Sampling, Session, Token
-from kvquant.backend import ModelBackend
 from kvquant.errors import BackendError, ContextError, SettingError
 from kvquant.gguf import ModelFile
+from tests.kvquant.scripted import scripted_engine
 from tests.kvquant.tiny_model import write_tiny
 
 # The random model would stop at any token; the tests of length want it to go on.
@@ -145,45 +145,11 @@ def test_default_stops_are_the_models(tiny: Engine) -> None:
     assert session.finish == "stop"
 
 
-class Script:
-    """A model that says what the test wants, for what the random one cannot be made to say."""
-
-    isa, prefill_chunk = "script", 16
-
-    def __init__(self, tokens: list[int], vocab: int) -> None:
-        self.tokens, self.vocab = tokens, vocab
-
-    def cache(self, n_ctx: int) -> ScriptCache:
-        return ScriptCache(self)
-
-    def close(self) -> None: ...
-
-
-class ScriptCache:
-    kv_bytes = 0
-
-    def __init__(self, script: Script) -> None:
-        self.script, self.length, self.said = script, 0, 0
-
-    def forward(self, tokens: np.ndarray, n_past: int, rows: int) -> np.ndarray:
-        self.length = n_past + len(tokens)
-        logits = np.zeros((rows, self.script.vocab), np.float32)
-        if rows:
-            logits[:, self.script.tokens[self.said]] = 9
-            self.said += 1
-        return logits
-
-    def truncate(self, n: int) -> None:
-        self.length = n
-
-
 def saying(tiny_path: Path, text: str) -> Engine:
     """An engine that answers with this text and ends its turn."""
-    file = ModelFile.open(tiny_path)
-    plain = Engine(file, Script([], 0), "script", 64)
-    answer = [*plain.tokenizer.encode(text), 2]
-    backend: ModelBackend = Script(answer + [5] * 40, plain.info.n_vocab)
-    return Engine(file, backend, "script", 512)
+    engine, script = scripted_engine(tiny_path)
+    script.say(engine.tokenizer.encode(text))
+    return engine
 
 
 def said(engine: Engine, **options: Any) -> list[Token]:
