@@ -40,6 +40,17 @@ _CONTRACTION = re.compile(
     r"(?<![\w'])(?:" + "|".join(map(re.escape, _CONTRACTIONS)) + r")(?![\w'])"
 )
 
+# What a recogniser makes of a word where nothing else can have been said.
+_MISHEARD = (
+    (re.compile(r"\bto[ -](morrow|night)\b"), r"to\1"),
+    (re.compile(r"\bto-day\b"), "today"),
+    (re.compile(r"\banilarm\b"), "an alarm"),
+    (re.compile(r"\b(?:said|sat) (?=(?:an?|in|the) (?:alarm|timer|reminder)\b)"), "set "),
+    (re.compile(r"\bset in (?=alarm\b)"), "set an "),
+    (re.compile(r"\bset in (?=timer\b|reminder\b)"), "set a "),
+)
+_HESITATION = re.compile(r"\b(?:u+m+|u+h+m*|e+r+m+)\b")
+
 # p.m., p. m. and "p m" after a number, never "a m..." in the middle of talk
 _MERIDIEM = re.compile(r"(?<![^\W\d_])([ap])\.\s?m\b\.?")
 _SPELLED_MERIDIEM = re.compile(r"(?<=\w)\s([ap])\sm(?=$|[\s.,!?])")
@@ -68,14 +79,17 @@ def normalize(text: str) -> str:
     """Lower case, no punctuation, plain quotes and accents, contractions written out.
 
     Numbers keep their digits and signs ("1,000", "20.5", "7:30", "1/2", "-5", "50%", "½");
-    words for numbers stay words.
+    words for numbers stay words. Hesitations ("um") are left out, and a few words that
+    recognisers mishear are put right ("to-morrow", "said an alarm").
     """
     plain = _without_accents(fold(text))
     plain = _MERIDIEM.sub(r"\1m ", plain)
     plain = _LETTERS.sub(lambda match: match.group().replace(".", ""), plain)
     plain = _SENTENCE_MARKS.sub(" ", plain)
     plain = _COMMA_OR_STOP.sub(" ", plain)
-    plain = _SPACE.sub(" ", plain).strip()
+    plain = _SPACE.sub(" ", _HESITATION.sub(" ", plain)).strip()
+    for pattern, word in _MISHEARD:
+        plain = pattern.sub(word, plain)
     plain = _SPELLED_MERIDIEM.sub(r" \1m", plain)
     return _CONTRACTION.sub(lambda match: _CONTRACTIONS[match.group()], plain)
 

@@ -66,7 +66,8 @@ _NAMED = {
     "midmorning": 10,
     "midafternoon": 14,
 }
-_PAST = ("past", "after")
+_PAST = ("past", "after", "passed", "pass")
+"""The last two are how recognisers mishear the first."""
 _TO = ("to", "till", "til", "before")
 _MINUTE_WORDS = ("minute", "minutes", "min", "mins")
 _HALF_DAYS = {"am": 0, "pm": 12, "a": 0, "p": 12}
@@ -107,7 +108,7 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
             named, at = True, at + 1
     at = _after_hyphen(tokens, at)
     word = word_at(tokens, at)
-    if word in _PAST or (word == "passed" and named):
+    if word in _PAST:
         sign = 1
     elif (word in _TO and (named or word != "before")) or (
         word == "of" and minutes == 15 and named

@@ -192,7 +192,8 @@ def match_length(tokens: Tokens, i: int) -> LengthHit | None:
         at = end
         if word_at(tokens, at) == ",":
             at += 1
-        if word_at(tokens, at) in ("and", "&"):
+        # "an hour in ten minutes" is how recognisers mishear "an hour and ten minutes"
+        if word_at(tokens, at) in ("and", "&", "in"):
             at += 1
         part = _match_part(tokens, at)
         if part is not None and (

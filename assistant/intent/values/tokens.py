@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     \d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)       # 1,000 and 12,500.75
   | \d+(?:\.\d+)?                            # 7, 0.5 (and 7.30)
   | (?<![^\W_])[ap]\.\s?m(?![^\W_])\.?       # a.m.
+  | (?<![^\W_])to(?:[ -](?:morrow|night)|-day)(?![^\W_])  # as some recognisers write them
   | [¼½¾⅐-⅞]                                 # fractions in one sign
   | [^\W\d_]+(?:'[^\W\d_]+)*                 # words, o'clock
   | [^\s\w]                                  # one sign
@@ -42,7 +43,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """text: lower case, quotes and dashes folded ("p.m." is "pm").
+    """text: lower case, quotes and dashes folded ("p.m." is "pm", "to-morrow" "tomorrow").
 
     start, end: offsets in the text as given; glued: no space before it.
     """
@@ -84,6 +85,8 @@ def tokenize(text: str) -> list[Token]:
         word = match.group()
         if word[0] in "ap" and word[1:2] == ".":
             word = word[0] + "m"
+        elif len(word) > 2 and word[2] in " -":
+            word = "to" + word[3:]
         tokens.append(Token(word, match.start(), match.end(), match.start() == end))
         end = match.end()
     return tokens

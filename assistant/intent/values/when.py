@@ -145,6 +145,8 @@ class _Reader:
         before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
         if weekday_at(self.tokens, start) and _is_count(self.tokens, start - 1):
             return True
+        if self._follows_days(start):
+            return True
         if word_at(self.tokens, start - 3) == "on" and _is_count(self.tokens, start - 2):
             return before in _CUES
         if after in ("to", "till", "until", "-", "and") and self._clock_at(end + 1):
@@ -153,6 +155,16 @@ class _Reader:
             (hit := self._clock_at(i)) and hit.end == start - 1
             for i in range(max(0, start - 6), start - 1)
         )
+
+    def _follows_days(self, start: int) -> bool:
+        """True for the rest of a distance that was misheard: "and three days at five pm"."""
+        end = start
+        while word_at(self.tokens, end - 1) in _LINKS:
+            end -= 1
+        if end == start:
+            return False
+        lengths = (self._length_at(i) for i in range(max(0, end - 5), end))
+        return any(hit and hit.end == end and not hit.length.seconds for hit in lengths)
 
     def relative(self, i: int) -> Hit | None:
         """Reads "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
