@@ -30,7 +30,7 @@ _POLL_S = 0.05
 _LET_GO_S = 5.0
 """A cancelled run ends after the token or the piece of the prompt that it is at."""
 
-_ROLE = re.compile(r"^\s*(?:assistant|ai|bot|system)\s*[:\n]\s*", re.IGNORECASE)
+_ROLE = re.compile(r"^\s*(?:(?:assistant|ai|bot|system)\s*:|assistant\s*$)\s*", re.IGNORECASE)
 _ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
 """Where a small model goes on with the other side of the conversation, spelled out."""
 
