@@ -127,7 +127,21 @@ def _match_hundreds(tokens: Tokens, i: int) -> Hit | None:
 
 def _match_small(tokens: Tokens, i: int) -> Hit | None:
     digits = digits_at(tokens, i)
-    return Hit(digits, i + 1) if digits is not None else match_below_hundred(tokens, i)
+    if digits is None:
+        return match_below_hundred(tokens, i)
+    return _match_spaced(tokens, i) or Hit(digits, i + 1)
+
+
+def _match_spaced(tokens: Tokens, i: int) -> Hit | None:
+    """Reads "40 000" and "1 234 567": groups of three with spaces between."""
+    groups, end = tokens[i].text, i + 1
+    if len(groups) > 3 or groups[0] == "0" or not groups.isdecimal():
+        return None
+    while len(word_at(tokens, end)) == 3 and tokens[end].text.isdecimal():
+        groups, end = groups + tokens[end].text, end + 1
+    # one group alone is a thousand only when it is round: "lamp 2 100" is not
+    sure = end > i + 2 or (end == i + 2 and tokens[i + 1].text == "000")
+    return Hit(Fraction(groups), end) if sure and len(groups) <= MAX_DIGITS else None
 
 
 def _scale_at(tokens: Tokens, i: int, in_digits: bool) -> int:

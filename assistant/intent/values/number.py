@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _MOST_POWER = 30
+_MEASURES = ("mm", "cm", "km", "ml", "cl", "mg", "kg", "lb", "oz")
 _DOZENS = ("dozen", "dozens", "dz", "dzs")
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
 _FIRST_WORDS = {"a", "an", "half", "quarter", "hundred", "point"} | {
@@ -65,7 +66,7 @@ def parse_number(text: str) -> int | float | None:
 
 
 def find_numbers(text: str) -> list[Span[int | float]]:
-    """All numbers in a sentence, from left to right; ordinals are left out."""
+    """All numbers in a sentence, from left to right; without ordinals and measures (29km)."""
     tokens = tokenize(text)
     spans: list[Span[int | float]] = []
     i = 0
@@ -79,11 +80,17 @@ def find_numbers(text: str) -> list[Span[int | float]]:
         else:
             lone_one = hit.end == i + 1 and tokens[i].text == "one"
             before = word_at(tokens, i - 1)
-            if not (lone_one and (before in _ONE_IS_NO_NUMBER_AFTER or before in ORDINALS)):
+            other = lone_one and (before in _ONE_IS_NO_NUMBER_AFTER or before in ORDINALS)
+            if not (other or _is_measure(tokens, hit.end)):
                 span = Span(tokens[i].start, tokens[hit.end - 1].end, plain(hit.value))
                 spans.append(span)
             i = hit.end
     return spans
+
+
+def _is_measure(tokens: Tokens, i: int) -> bool:
+    """True at the unit of "29km": the number alone says nothing."""
+    return word_at(tokens, i) in _MEASURES and tokens[i].glued and tokens[i - 1].is_number
 
 
 def find_ordinals(text: str) -> list[Span[int]]:

@@ -75,6 +75,8 @@ def test_decimals_are_read_back(whole: int, decimals: int) -> None:
         ("eleven hundred", 1100),
         ("a thousand and one", 1001),
         ("3 thousand", 3000),
+        ("40 000", 40_000),
+        ("1 250 000", 1_250_000),
         ("1.5 million", 1_500_000),
         ("one point five million", 1_500_000),
         ("half a million", 500_000),
@@ -195,6 +197,8 @@ def test_ordinals_in_figures_and_words(number: int) -> None:
         ("from minus three to +5", [-3, 5]),
         ("pages 5-10", [5, 10]),
         ("play seven nation army twice", [7]),
+        ("lamp 2 100 percent", [2, 100]),
+        ("29km and 250ml in 3 bowls", [3]),
         ("", []),
     ],
 )
