@@ -55,6 +55,7 @@ _LETTERS = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week", 
 _NEXT_LOWER = {"hour": "minute", "minute": "second"}
 _WHOLE = ("full", "whole", "entire", "solid")
 _MORE = ("more", "extra", "additional", "further")
+_BEFORE_BARE_UNIT = ("", "for", "in", "timer", "about", "within", "of")
 _CHOICE = ("or", "to", "-", "till", "until", "/")
 _ENDS = {"", ".", ",", "!", "?", "please", "thanks", "thank", "now", "later", "ago", "from"} | {
     *("for", "on", "in", "timer", "timers", "alarm", "countdown"),
@@ -159,8 +160,11 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     if before in _CHOICE and start >= 2 and _ends_number(tokens, start - 1):
         return True
     between = "between" in {word_at(tokens, i) for i in range(start - 7, start - 2)}
-    if before == "and" and between and _ends_number(tokens, start - 1):
-        return True
+    joined = before in ("and", "&", ",") and (between or not _ends_length(tokens, start - 1))
+    if joined and (_ends_number(tokens, start - 1) or _unit_at(tokens, start - 2)):
+        return True  # "aching minutes and ten seconds"
+    if _unit_follows(tokens, end):
+        return True  # "an hour and aching minutes"
     if before == "-" and not tokens[start - 1].glued and tokens[start].glued:
         return True
     if _ends_number(tokens, start) or before in ("point", "minus", "negative", "few", "several"):
@@ -174,11 +178,22 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
 
 def _ends_number(tokens: Tokens, end: int) -> bool:
     """True when a number (or a length) ends right before token ``end``."""
-    for i in range(max(0, end - 6), end):
-        number, length = match_number(tokens, i), match_length(tokens, i)
-        if (number and number.end == end) or (length and length.end == end):
-            return True
-    return False
+    numbers = (match_number(tokens, i) for i in range(max(0, end - 6), end))
+    return any(hit and hit.end == end for hit in numbers) or _ends_length(tokens, end)
+
+
+def _ends_length(tokens: Tokens, end: int) -> bool:
+    lengths = (match_length(tokens, i) for i in range(max(0, end - 8), end))
+    return any(hit and hit.end == end for hit in lengths)
+
+
+def _unit_follows(tokens: Tokens, end: int) -> bool:
+    """True when a unit comes after "and", its number lost in what was heard."""
+    if word_at(tokens, end) not in ("and", "&"):
+        return False
+    return bool(_unit_at(tokens, end + 2)) and not any(
+        (hit := match_length(tokens, i)) and hit.end > end + 2 for i in (end + 1, end + 2)
+    )
 
 
 def match_length(tokens: Tokens, i: int) -> LengthHit | None:
@@ -202,8 +217,13 @@ def match_length(tokens: Tokens, i: int) -> LengthHit | None:
             count, unit, end = part
             length, smallest = length.plus(count, unit), SECONDS[unit]
             continue
-        tail = _match_tail(tokens, end, unit)
-        return LengthHit(length.plus(*tail[:2]), tail[2]) if tail else LengthHit(length, end)
+        tail = _match_fraction_tail(tokens, end)
+        if tail is not None and count.denominator == 1:
+            count, end = tail  # now a fraction: it is not followed by another
+            length = length.plus(count, unit)
+            continue
+        bare = _match_bare_tail(tokens, end, unit)
+        return LengthHit(length.plus(*bare[:2]), bare[2]) if bare else LengthHit(length, end)
 
 
 Part = tuple[Fraction, str, int]
@@ -240,7 +260,7 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
         rest = _match_count(tokens, i + 1)
         return rest if rest is not None else (Fraction(1), i + 1)
     number = match_number(tokens, i, signed=False)
-    if number is not None and not (i and tokens[i - 1].text == "-" and number.value == 0):
+    if number is not None:
         value, at = number.value, number.end
         if value < 1 or word_at(tokens, at - 1) == "couple":
             if word_at(tokens, at) == "of":
@@ -249,16 +269,17 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
             articles = ("a", "an", "in", "and") if word == "half" else ("a", "an", "one")
             if value < 1 and word_at(tokens, at) in articles and _unit_at(tokens, at + 1):
                 at += 1
+        elif word_at(tokens, at - 1) in ("half", "quarter") and word_at(tokens, at) in ("a", "an"):
+            at += 1  # "one and half an hour"
         return value, at
     if word in ("a", "an"):
         plural = word_at(tokens, i + 1).endswith("s") and word_at(tokens, i + 1) not in _OWNED
         return None if plural else (Fraction(1), i + 1)
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
-    # "hour and a half", the article lost
-    if _unit_at(tokens, i) in ("hour", "minute", "day") and _match_tail(tokens, i + 1, "hour"):
-        return Fraction(1), i
-    return None
+    # "hour and a half", the article lost; after another word its number may be lost
+    lost = word_at(tokens, i - 1) in _BEFORE_BARE_UNIT and word in ("hour", "minute", "day")
+    return (Fraction(1), i) if lost and _match_fraction_tail(tokens, i + 1) else None
 
 
 def _unit_at(tokens: Tokens, i: int) -> str:
@@ -283,15 +304,21 @@ def _is_ordinal_second(tokens: Tokens, i: int, at: int) -> bool:
     return word_at(tokens, i - 1) == "the" or word_at(tokens, at + 1) == "of"
 
 
-def _match_tail(tokens: Tokens, i: int, unit: str) -> Part | None:
-    """What may follow the last unit: "and a half", or minutes without their name."""
-    # "an hour in a half" is how recognisers mishear it
-    if word_at(tokens, i) in ("and", "&", "in"):
-        part = match_number(tokens, i + 1, signed=False)
-        follow = word_at(tokens, part.end) if part else ""
-        if part and 0 < part.value < 1 and follow not in ("past", "to", "of", "after"):
-            articled = word_at(tokens, i) != "in" or word_at(tokens, i + 1) == "a"
-            return (part.value, unit, part.end) if articled else None
+def _match_fraction_tail(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
+    """Reads "and a half" after a unit, and "in a half", which is how it is misheard."""
+    word = word_at(tokens, i)
+    if word not in ("and", "&", "in") or (word == "in" and word_at(tokens, i + 1) != "a"):
+        return None
+    part = match_number(tokens, i + 1, signed=False)
+    if part is None or not 0 < part.value < 1:
+        return None
+    # not the beginning of "and half past seven" or "and a quarter of an hour"
+    other = word_at(tokens, part.end) in ("past", "to", "of", "after")
+    return None if other else (part.value, part.end)
+
+
+def _match_bare_tail(tokens: Tokens, i: int, unit: str) -> Part | None:
+    """Reads minutes or seconds without their name: the thirty of "one hour thirty"."""
     lower = _NEXT_LOWER.get(unit)
     joined = word_at(tokens, i) == "and"
     bare = match_number(tokens, i + 1 if joined else i, signed=False)

@@ -31,7 +31,7 @@ def test_whole_text(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [row for row in EXACT if row[0].count(":") < 2])
 def test_the_same_inside_a_sentence(text: str, seconds: float) -> None:
-    span = find_duration(f"start the clock with {text} please")
+    span = find_duration(f"set a timer for {text} please")
     assert span is not None
     assert span.value == seconds
 
