@@ -27,8 +27,9 @@ FIRST_TOKENS = 6
 UNSURE_START = -1.1
 """Mean log probability of the first tokens below which the text is invented.
 
-Of 250 pieces of noise and music whose text has words, three quarters lie below;
-of 270 real sentences one in a hundred does, and what is heard of it is wrong.
+Measured on 260 pieces of noise and music: of the 21 that gave a sentence of its own (and not one
+of the stock phrases below) half lie below; of 266 clean clips of people fewer than one in a
+hundred does, of 170 over kitchen noise at 10 dB about one.
 """
 
 NOTHING_SAID = frozenset(
