@@ -4,10 +4,18 @@
 surely one; ``find_*`` looks for it inside a sentence. No model, no guessing: what is
 not understood is None.
 
-- number: ``parse_number(text)``, ``parse_ordinal(text)``, ``find_numbers(text)``
+- number: ``parse_number(text)``, ``parse_ordinal(text)``, ``find_numbers(text)``,
+  ``find_ordinals(text)``
 - duration: ``parse_duration(text)`` in seconds, ``find_duration(text)``, ``find_durations(text)``
 - when: ``parse_time(text, now) -> When | None`` (``.at``, ``.has_date``, ``.has_time``),
-  ``find_time(text, now) -> Span[When] | None``; now must have a time zone
+  ``find_time(text, now)``, ``find_times(text, now)``; now must have a time zone
 - percent: ``parse_percent(text) -> Level | None`` (``.value`` 0 to 100, ``.said``, ``.clamped``),
   ``find_percent(text)``
+- temperature: ``parse_temperature(text) -> Temperature | None`` (``.degrees``, ``.scale``),
+  ``find_temperatures(text)``
+
+A whole-text parser is the safer one: a sentence may have lost a part in recognition, and
+what is left of it may still look like a value. Each parser cuts the text into tokens
+(``tokens``) and matches them from left to right (``match_*``: the value and the index of
+the token after it); no pattern knows the sentence around it.
 """

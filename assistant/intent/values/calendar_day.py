@@ -184,9 +184,10 @@ def _coming(month: int, day: int, today: date, end: int) -> DayHit | None:
 def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "the 5th", "the twenty-first of next month", "the 21st this month"."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
-    if place is None and word_at(tokens, i) == "the":
-        named = _day_number(tokens, i + 1)  # "the fifteen"
-        place = Hit(Fraction(named[0]), named[1]) if named else None
+    if place is None and word_at(tokens, i) == "the" and word_at(tokens, i - 1) in ("on", "for"):
+        named = _day_number(tokens, i + 1)  # "on the fifteen", but not "for the two and a half"
+        counts = named is None or word_at(tokens, named[1]) == "and"
+        place = None if counts or named is None else Hit(Fraction(named[0]), named[1])
     if place is None or not 1 <= place.value <= 31:
         return None
     number, end = int(place.value), place.end

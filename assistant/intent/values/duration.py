@@ -55,6 +55,7 @@ _LETTERS = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week", 
 _NEXT_LOWER = {"hour": "minute", "minute": "second"}
 _WHOLE = ("full", "whole", "entire", "solid")
 _MORE = ("more", "extra", "additional", "further")
+_HALVES = ("have", "halve")
 _BEFORE_BARE_UNIT = ("", "for", "in", "timer", "about", "within", "of")
 _CHOICE = ("or", "to", "-", "till", "until", "/")
 _ENDS = {"", ".", ",", "!", "?", "please", "thanks", "thank", "now", "later", "ago", "from"} | {
@@ -163,6 +164,8 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     joined = before in ("and", "&", ",") and (between or not _ends_length(tokens, start - 1))
     if joined and (_ends_number(tokens, start - 1) or _unit_at(tokens, start - 2)):
         return True  # "aching minutes and ten seconds"
+    if before in _HALVES or after == "old" or (after == "-" and word_at(tokens, end + 1) == "old"):
+        return True
     if _unit_follows(tokens, end):
         return True  # "an hour and aching minutes"
     if before == "-" and not tokens[start - 1].glued and tokens[start].glued:
@@ -277,6 +280,9 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
         return None if plural else (Fraction(1), i + 1)
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
+    # "timer for have an hour": the recogniser's way to write "half"
+    if word in _HALVES and word_at(tokens, i - 1) in ("", "for", "in"):
+        return (Fraction(1, 2), i + 2) if word_at(tokens, i + 1) in ("a", "an") else None
     # "hour and a half", the article lost; after another word its number may be lost
     lost = word_at(tokens, i - 1) in _BEFORE_BARE_UNIT and word in ("hour", "minute", "day")
     return (Fraction(1), i) if lost and _match_fraction_tail(tokens, i + 1) else None

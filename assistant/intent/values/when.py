@@ -41,6 +41,7 @@ class When:
     has_time: bool
 
 
+_NOW = [words.split() for words in ("now", "right now", "at the moment", "at present")]
 _CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
 _LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
 _AFTER_BARE = {
@@ -76,9 +77,9 @@ def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | N
 def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When] | None:
     """The longest moment named in a sentence, or None when there is none that is sure.
 
-    A choice ("at 7 or 8") is not sure.
+    A choice ("at 7 or 8") is not sure, and "now" alone says nothing.
     """
-    spans = find_times(text, now, day_first=day_first)
+    spans = [s for s in find_times(text, now, day_first=day_first) if s.value.at != now]
     folded = fold(text)
     for one, other in pairwise(spans):
         if folded[one.end : other.start].split()[:1] == ["or"]:
@@ -143,7 +144,8 @@ class _Reader:
         """True for one end of a range ("from 7 to 8") and for what is counted or goes on
         from a number ("the first sunday", "two mondays later", "on 15 at 8:00")."""
         before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
-        if weekday_at(self.tokens, start) and _is_count(self.tokens, start - 1):
+        counted = weekday_at(self.tokens, start) or word_at(self.tokens, start) in ORDINALS
+        if (counted and _is_count(self.tokens, start - 1)) or before in ("past", "pass", "passed"):
             return True
         if self._follows_days(start):
             return True
@@ -169,8 +171,10 @@ class _Reader:
     def relative(self, i: int) -> Hit | None:
         """Reads "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
         word = word_at(self.tokens, i)
-        if word == "now" or (word == "right" and word_at(self.tokens, i + 1) == "now"):
-            return When(self.now, True, True), i + (1 if word == "now" else 2)
+        for phrase in _NOW:
+            words = [token.text for token in self.tokens[i : i + len(phrase)]]
+            if words == phrase:
+                return When(self.now, True, True), i + len(phrase)
         forward = word in ("in", "within", "after")
         hit = self._length_at(i + 1 if forward else i)
         if hit is None:

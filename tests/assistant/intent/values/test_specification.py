@@ -1,0 +1,35 @@
+"""The share of a public specification that the parsers meet must not fall."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.bench.bench_values import read_rows, score
+
+DATA = Path(os.environ.get("ASSISTANT_DATA", Path(__file__).parents[5] / "shared" / "data"))
+SPECIFICATION = DATA / "recognizers-text"
+FLOORS = {
+    "DurationParser": 0.96,
+    "TimeParser": 0.96,
+    "NumberModel": 0.89,
+    "TemperatureModel": 0.96,
+    "DateTimeModel": 0.77,
+}
+
+
+@pytest.mark.skipif(not SPECIFICATION.is_dir(), reason=f"no specification in {SPECIFICATION}")
+def test_the_share_does_not_fall() -> None:
+    models = score(read_rows(SPECIFICATION))["models"]
+    met = {name: models[name]["accuracy"] for name in FLOORS}
+    assert all(met[name] >= floor for name, floor in FLOORS.items()), met
+
+
+def test_a_row_is_right_only_when_all_of_it_is() -> None:
+    row = {"model": "NumberModel", "input": "2 eggs and a dozen rolls"}
+    right = row | {"results": [{"Resolution": {"value": "2"}}, {"Resolution": {"value": "12"}}]}
+    wrong = row | {"results": [{"Resolution": {"value": "2"}}]}
+    summary = score(iter([right, wrong]))
+    assert (summary["n"], summary["accuracy"]) == (2, 0.5)
