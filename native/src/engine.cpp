@@ -425,8 +425,7 @@ void Engine::attend_batch(const Step& step, int thread, int layer) {
         }
         std::memset(o, 0, sizeof(float) * dim * static_cast<size_t>(group.count));
         kernels_.attend(q, group.count, h.head_dim, k_blocks + block, v_blocks + block, n_blocks,
-                        row.position / kBlockTokens + 1 - block - n_blocks,
-                        visible, state, o);
+                        row.position / kBlockTokens + 1 - block - n_blocks, visible, state, o);
       }
     }
   }

@@ -10,8 +10,8 @@
 namespace kvq {
 
 constexpr size_t kPageBytes = 65536;
-// Blocks of one head that lie next to each other: attention reads 16 KiB at a stretch, which is what
-// hardware prefetchers need, and heads can still share a page.
+// Blocks of one head that lie next to each other: attention reads 16 KiB at a stretch, which is
+// what hardware prefetchers need, and heads can still share a page.
 constexpr size_t kRunBlocks = 8;
 
 // Two-bit tags of the design; blocks of other classes than half precision differ in size only.

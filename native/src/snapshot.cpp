@@ -51,18 +51,18 @@ std::vector<uint8_t> save_snapshot(const KvCache& cache, uint32_t model_fingerpr
                                          static_cast<uint32_t>(s.head_dim),
                                          static_cast<uint32_t>(PrecisionClass::kFp16),
                                          static_cast<uint32_t>(n)};
-  std::vector<uint8_t> out;
-  out.reserve(sizeof header + 4 * n + 4 +
-              2 * blocks * cache.block_bytes() * static_cast<size_t>(s.layers * s.kv_heads));
-  const auto append = [&](const void* p, size_t size) {
-    if (size == 0) return;
-    const auto* bytes = static_cast<const uint8_t*>(p);
-    out.insert(out.end(), bytes, bytes + size);
+  const size_t size = sizeof header + 4 * n + 4 +
+                      2 * blocks * cache.block_bytes() * static_cast<size_t>(s.layers * s.kv_heads);
+  std::vector<uint8_t> out(size);
+  uint8_t* to = out.data();
+  const auto append = [&to](const void* p, size_t bytes) {
+    if (bytes > 0) std::memcpy(to, p, bytes);
+    to += bytes;
   };
   append(header, sizeof header);
   append(tokens.data(), 4 * n);
   each_block(cache, blocks, [&](const uint16_t* block) { append(block, cache.block_bytes()); });
-  const uint32_t crc = crc32(out.data(), out.size());
+  const uint32_t crc = crc32(out.data(), size - 4);
   append(&crc, 4);
   return out;
 }

@@ -1,5 +1,5 @@
-// Times the kernels of one instruction set on the shapes of SmolLM-135M, one thread. Prints one line
-// of JSON a case: median of several passes, in nanoseconds and in bytes per nanosecond (GB/s).
+// Times the kernels of one instruction set on the shapes of SmolLM-135M, one thread. Prints one
+// line of JSON a case: median of several passes, in nanoseconds and in bytes per nanosecond (GB/s).
 // "cold" cases walk through more memory than a core's second-level cache holds.
 //
 //   bench_kernels [ISA]
@@ -34,8 +34,8 @@ double median_ns(Body body) {
 }
 
 void report(const Kernels& k, const char* name, int n, double ns, double bytes) {
-  std::printf("{\"isa\": \"%s\", \"case\": \"%s\", \"n\": %d, \"ns\": %.0f, \"gb_s\": %.2f}\n", k.name,
-              name, n, ns, bytes / ns);
+  std::printf("{\"isa\": \"%s\", \"case\": \"%s\", \"n\": %d, \"ns\": %.0f, \"gb_s\": %.2f}\n",
+              k.name, name, n, ns, bytes / ns);
 }
 
 PackedMatrix random_matrix(Format format, int rows, int cols, Buffer& memory) {
@@ -62,7 +62,8 @@ void bench_gemm(const Kernels& k, Format format, const char* name) {
   std::vector<int8_t> codes(kTokens * kCols * 2);
   std::vector<int32_t> code_sum(kTokens * 18);
   std::vector<float> out(static_cast<size_t>(kTokens) * kRows);
-  Activations x{codes.data(), scale.data(), sum.data(), code_sum.data(), values.data(), nullptr, 18};
+  Activations x{codes.data(),  scale.data(), sum.data(), code_sum.data(),
+                values.data(), nullptr,      18};
   for (int t = 0; t < kTokens; ++t) k.quantize(x, t);
   const double bytes = static_cast<double>(w.code_bytes() + w.scale_bytes());
   for (const int n : {1, 4, 8, 128}) {
@@ -103,7 +104,11 @@ void bench_rows(const Kernels& k) {
   std::vector<int8_t> codes(2 * kCols);
   std::vector<int32_t> code_sum(48);
   Activations x{codes.data(), scale.data(), sum.data(), code_sum.data(), a.data(), nullptr, 48};
-  const auto repeat = [](auto body) { return [body] { for (int i = 0; i < 100; ++i) body(); }; };
+  const auto repeat = [](auto body) {
+    return [body] {
+      for (int i = 0; i < 100; ++i) body();
+    };
+  };
   report(k, "quantize", kCols, median_ns(repeat([&] { k.quantize(x, 0); })) / 100, 4.0 * kCols);
   report(k, "rms_norm", kCols,
          median_ns(repeat([&] { k.rms_norm(a.data(), b.data(), 1e-5f, kCols, y.data()); })) / 100,

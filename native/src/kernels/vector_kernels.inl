@@ -14,7 +14,10 @@
 //   kAttendQueries, kScoreSums, kValueLanes  register blocking of attention
 
 constexpr float kLowestExponent = -87.0f;  // exp of anything smaller counts as zero
-constexpr int kScoreTokens = 128;          // tokens between two rescalings of an output
+// Weights are fetched this many bytes early: the multiplications fill the pipeline, so that too few
+// loads would be under way otherwise.
+constexpr int kCodesAhead = 4096;
+constexpr int kScoreTokens = 128;  // tokens between two rescalings of an output
 
 inline float lowest() { return -__builtin_inff(); }
 
@@ -59,6 +62,7 @@ void gemm_q4(const uint8_t* codes, const uint16_t* scales, const Activations& x,
     Dot dot[NT];
     for (int t = 0; t < NT; ++t) dot[t] = dot_zero();
     for (int j = 0; j < 4; ++j) {
+      __builtin_prefetch(codes + kCodesAhead + 64 * j);
       const W raw = w_load(codes + 64 * j);
       const P low = prepare4(w_low(raw)), high = prepare4(w_high(raw));
       for (int t = 0; t < NT; ++t) {
@@ -89,6 +93,7 @@ void gemm_q8(const uint8_t* codes, const uint16_t* scales, const Activations& x,
       dot[t] = dot_start8(x.code_sum[(token + static_cast<size_t>(t)) * groups + g]);
     }
     for (int j = 0; j < 8; ++j) {
+      __builtin_prefetch(codes + kCodesAhead + 64 * j);
       const P w = prepare8(w_load(codes + 64 * j));
       for (int t = 0; t < NT; ++t) {
         dot_step(dot[t], w, x.codes + ((token + static_cast<size_t>(t)) * groups + g) * 64, j);
@@ -204,8 +209,7 @@ void score_block(const float* q, int head_dim, const uint16_t* k_block, const ui
 // key blocks that are wanted next, fetched meanwhile.
 template <int NQ, int DC>
 void add_values(const uint16_t* const* v_blocks, const uint16_t* const* ahead, int first, int n,
-                int head_dim, int d0,
-                const float (*s)[kScoreTokens], const float* keep, float* o) {
+                int head_dim, int d0, const float (*s)[kScoreTokens], const float* keep, float* o) {
   F acc[NQ][DC];
   for (int i = 0; i < NQ; ++i) {
     for (int c = 0; c < DC; ++c) {
@@ -243,7 +247,8 @@ void attend_queries(const float* q, int head_dim, const uint16_t* const* k_block
     float keep[NQ];
     for (int i = 0; i < NQ; ++i) top[i] = f_set1(lowest());
     for (int b = first / kBlockTokens; b < end; ++b) {
-      score_block<NQ, kScoreSums>(q, head_dim, k_blocks[b], v_blocks[b], kBlockTokens * b, first, visible, s, top);
+      score_block<NQ, kScoreSums>(q, head_dim, k_blocks[b], v_blocks[b], kBlockTokens * b, first,
+                                  visible, s, top);
     }
     for (int i = 0; i < NQ; ++i) {
       const float here = f_top(top[i]);
@@ -288,8 +293,7 @@ void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* 
     if (n_tokens > n_blocks * kBlockTokens) n_tokens = n_blocks * kBlockTokens;
     const auto run = [&](auto attend_group) {
       attend_group(q + i * head_dim, head_dim, k_blocks, v_blocks, n_tokens, n_blocks + n_ahead,
-                   visible + i, state + i,
-                   o + i * head_dim);
+                   visible + i, state + i, o + i * head_dim);
     };
     switch (group) {
       case 1:
