@@ -38,7 +38,7 @@ _THING = (
     r"(?:timers?|alarms?|reminders?|lights?|lamps?|bulbs?|volume|music|songs?|playlists?|radio"
     r"|podcast|tv|television|thermostat|heating|heater|radiator|air conditioning|ac|fan|oven"
     r"|temperature|brightness|doors?|garage|windows?|blinds?|curtains?|shutters?|locks?|plugs?"
-    r"|switch(?:es)?|devices?|appointments?|meetings?|events?|calendar|lists?|orders?|pizza"
+    r"|devices?|appointments?|meetings?|events?|calendar|lists?|orders?|pizza"
     r"|messages?|texts?|emails?|calls?|notes?|tasks?|reservations?|tables?|tickets?|taxi|cab|uber"
     r"|coffee(?: machine)?|vacuum|robot|camera|alert|notification|speaker|sprinklers?)"
 )
@@ -56,6 +56,11 @@ _START = (
     r"|no problem)\b\W*)*"
 )
 
+# A word before a thing's name, as in "the living room lights".
+_NAME = (
+    r"(?!(?:I|you|we|they|he|she|it|to|can|can['’]t|cannot|could|should|would|must|do|don['’]t|not"
+    r"|no|please|let|how)\b)[\w'’-]+"
+)
 _NO = r"(?!not\b|never\b|no\b|n['’]t\b)"
 
 _CLAIMS = tuple(
@@ -71,7 +76,7 @@ _CLAIMS = tuple(
         rf"{_START}{_DOING}\b(?!.*\b(?:is|are|can|could|will|would|helps?|may|might|means|requires?"
         rf"|takes?|was|were|has|makes?)\b).*{_OBJECT}",
         # Timer set for five minutes. Lights off. Reminder created.
-        rf"{_START}(?:(?:the|your|a|an|all|my)\s+)?(?:[\w'’-]+\s+){{0,3}}?{_THING}"
+        rf"{_START}(?:{_NAME}\s+){{0,4}}?{_THING}"
         rf"(?: (?:now|is now|are now))? (?:{_DONE}|on|off)\b",
         # Done! All set. It's done. Consider it done.
         rf"{_START}(?:(?:it|that|this|everything)(?:['’]s| is| has been)(?: now| all)? )?(?:all )?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ KEYS = {
     "text", "prompt_tokens", "new_tokens", "prefill_ms", "decode_ms_per_token", "kv_bytes",
     "kv_bytes_fp16", "bits_mean", "peak_rss_mb", "finish",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def plain_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command's own work is tested here, with any head size that the tests like."""
+    monkeypatch.setitem(sys.modules, "kvquant._native", None)
 
 
 class Terminal(io.StringIO):

@@ -65,6 +65,9 @@ Did I turn off the light?
 To set a timer, say how long it should run.
 You can turn the lights off at the switch.
 You should set an alarm.
+You can't switch on the lamp with your voice.
+You can call on him at the door.
+Please do not order on a Sunday.
 Turn off the water before you begin.
 Make sure the oven is turned off before you leave.
 If the light is off, check the bulb.
