@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from kvquant.errors import SettingError
 from kvquant.tokenizer import Tokenizer
 
-Role = Literal["system", "user", "assistant"]
 Message = tuple[str, str]
 """(role, text); role: system, user or assistant."""
 

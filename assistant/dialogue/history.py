@@ -39,9 +39,6 @@ class History:
         self._forget()
         return tuple(self._exchanges)
 
-    def clear(self) -> None:
-        self._exchanges.clear()
-
     def _forget(self) -> None:
         if self._clock() - self._last > self._forget_after_s:
             self._exchanges.clear()

@@ -51,12 +51,6 @@ def test_a_pause_before_adding_forgets_too() -> None:
     assert [e.user for e in history.exchanges()] == ["new"]
 
 
-def test_clear() -> None:
-    history = filled(2, Clock())
-    history.clear()
-    assert history.exchanges() == ()
-
-
 def test_the_oldest_are_dropped_to_fit() -> None:
     exchanges = [Exchange("u" * n, "a" * n) for n in (1, 50, 2, 3)]
 
