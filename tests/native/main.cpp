@@ -1,6 +1,7 @@
 // Runs all tests, or those whose name contains the argument.
 #include <cstdint>
 #include <cstring>
+#include <exception>
 
 #include "check.h"
 
@@ -9,7 +10,12 @@ int main(int argc, char** argv) {
   for (const kvq::test::Case& c : kvq::test::cases()) {
     if (argc > 1 && !std::strstr(c.name, argv[1])) continue;
     const int before = kvq::test::failures();
-    c.body();
+    try {
+      c.body();
+    } catch (const std::exception& e) {
+      ++kvq::test::failures();
+      std::printf("%s threw: %s\n", c.name, e.what());
+    }
     ++run;
     std::printf("%s %s\n", kvq::test::failures() == before ? "ok  " : "FAIL", c.name);
     std::fflush(stdout);

@@ -5,8 +5,10 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <cerrno>
 #if defined(__linux__)
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #endif
 
@@ -15,10 +17,12 @@
 namespace kvq {
 namespace {
 
+bool tiles_give_right_product();
+
 bool request_tiles() {
 #if defined(__linux__)
-  unsigned a, b, c, d;
-  __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
+  unsigned a = 7, b = 0, c = 0, d = 0;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
   const bool tile = d & (1u << 24), bf16 = d & (1u << 22);
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;
@@ -29,10 +33,27 @@ bool request_tiles() {
 #endif
 }
 
+// One small product in a child process: where tiles are announced but do not work (a hypervisor, a
+// miscompiled configuration), the child dies of SIGILL and this process only learns of it.
+bool tiles_work_in_child() {
+#if defined(__linux__)
+  const pid_t child = ::fork();
+  if (child < 0) return false;
+  if (child == 0) ::_exit(tiles_give_right_product() ? 0 : 1);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 bool amx_usable() {
-  static const bool usable = request_tiles();
+  static const bool usable = request_tiles() && tiles_work_in_child();
   return usable;
 }
 
@@ -128,6 +149,8 @@ void gemm_bf16_amx(const PackedMatrix& w, int tile0, int tile1, const Activation
   for (int tile = tile0; tile < tile1; tile += 2) {
     const int n_tiles = tile1 - tile >= 2 ? 2 : 1;
     for (int i = 0; i < n_tiles; ++i) make_panel(w, tile + i, panel + 16 * cols * i);
+    // The tile intrinsics do not tell the compiler that they read memory.
+    __asm__ volatile("" ::: "memory");
     const uint16_t* p0 = panel;
     const uint16_t* p1 = panel + 16 * cols * (n_tiles - 1);
     for (int t = token0; t < token1; t += 32) {
@@ -172,6 +195,44 @@ void gemm_bf16_amx(const PackedMatrix& w, int tile0, int tile1, const Activation
   }
   _tile_release();
 }
+
+namespace {
+
+// 16 rows of 32 weights, q = (column + row) % 16, times one token of small whole numbers, and 15
+// tokens of zeros: exact in bf16. Allocates nothing, since it runs in a forked child.
+bool tiles_give_right_product() {
+  alignas(64) static uint8_t codes[256];
+  alignas(64) static uint16_t scales[32], tokens[32 * 32], panel[32 * 32];
+  static float out[16 * 16];
+  for (int row = 0; row < 16; ++row) {
+    scales[row] = 0x3C00;  // d = 1, m = 0
+    for (int c = 0; c < 16; ++c) {
+      const int low = (c + row) % 16, high = (c + 16 + row) % 16;
+      codes[64 * (c / 4) + 4 * row + c % 4] = static_cast<uint8_t>(low | high << 4);
+    }
+  }
+  // 1.0 and 2.0 in turn.
+  for (int c = 0; c < 32; ++c) tokens[c] = c % 2 == 0 ? 0x3F80 : 0x4000;
+  PackedMatrix w;
+  w.rows = 16;
+  w.cols = 32;
+  w.codes = codes;
+  w.scales = scales;
+  Activations x;
+  x.bf16 = tokens;
+  x.groups = 1;
+  gemm_bf16_amx(w, 0, 1, x, 0, 16, out, 16, panel);
+  for (int row = 0; row < 16; ++row) {
+    float expected = 0.0f;
+    for (int c = 0; c < 32; ++c) {
+      expected += static_cast<float>((c + row) % 16) * (c % 2 == 0 ? 1.0f : 2.0f);
+    }
+    if (out[row] != expected || out[16 * 15 + row] != 0.0f) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 }  // namespace kvq
 KVQ_TARGET_END

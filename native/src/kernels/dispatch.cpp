@@ -12,13 +12,22 @@
 namespace kvq {
 namespace {
 
+#if defined(__x86_64__)
+// Half-precision conversions; clang 14 has no name for them in __builtin_cpu_supports.
+bool has_f16c() {
+  unsigned a = 1, b = 0, c = 0, d = 0;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return c & (1u << 29);
+}
+#endif
+
 // Best last; what the CPU and the operating system both allow.
 std::vector<const Kernels*> probe() {
   std::vector<const Kernels*> found = {&kScalarKernels};
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c")) {
+      has_f16c()) {
     found.push_back(&kAvx2Kernels);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -1,0 +1,106 @@
+"""Types of the compiled engine (native/src/bindings.cpp).
+
+A file, model or argument that cannot be used raises ValueError, a failure while working (or a
+cancelled step, or a closed model) RuntimeError, each with one sentence. Ctrl-C during a step raises
+KeyboardInterrupt within about 20 ms; the cache is then as before the step.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_BATCH: int
+"""Caches of one ``step``."""
+
+class Cache:
+    """The keys and values of one sequence, in pages of 64 KiB; half precision."""
+
+    @property
+    def length(self) -> int:
+        """Tokens held."""
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of the keys and values of the tokens held."""
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of the pages taken, the unused parts of pages included."""
+
+    def forward(self, tokens: NDArray[np.int32], n_past: int, rows: int) -> NDArray[np.float32]:
+        """Keeps the first n_past tokens and appends ``tokens`` (n,); logits of the last ``rows``.
+
+        Returns (rows, n_vocab). Releases the interpreter's lock.
+        """
+
+    def compute(
+        self,
+        tokens: NDArray[np.int32],
+        n_past: int,
+        rows: int,
+        *,
+        hidden: bool = False,
+        allowed: Sequence[int] | None = None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """As ``forward``; with the states after the final norm (n, hidden) when asked for.
+
+        allowed: only these tokens' logits are computed, all others are minus infinity.
+        """
+
+    def truncate(self, n: int) -> None:
+        """Drops every token from position n on."""
+
+    def snapshot(self) -> bytes:
+        """The cache with its tokens, for ``restore`` into any cache of the same model."""
+
+    def restore(self, data: bytes) -> list[int]:
+        """Takes a snapshot's place; returns its tokens.
+
+        Refuses (ValueError) another model, another format, damage and too many tokens, and then
+        changes nothing.
+        """
+
+class Backend:
+    """The weights of one model with its threads."""
+
+    @property
+    def isa(self) -> str:
+        """Instruction set in use: scalar, avx2, avx512, neon or neon_dot."""
+
+    @property
+    def matrix_unit(self) -> bool:
+        """Prompts go through a matrix unit (AMX)."""
+
+    @property
+    def threads(self) -> int: ...
+    @property
+    def prefill_chunk(self) -> int:
+        """Tokens that one ``forward`` should get at most."""
+
+    @property
+    def fingerprint(self) -> int:
+        """Tells models apart; in every snapshot."""
+
+    @property
+    def weight_bytes(self) -> int: ...
+    def cache(self, n_ctx: int) -> Cache:
+        """A new, empty cache for at most n_ctx tokens."""
+
+    def close(self) -> None:
+        """Lets go of the weights; caches that still live keep them."""
+
+def load(path: str, *, threads: int = 1, kv: str = "fp16", isa: str = "") -> Backend:
+    """Reads and repacks a GGUF file.
+
+    isa: "" takes the environment's KVQ_ISA, else the best of this CPU.
+    """
+
+def step(caches: Sequence[Cache], tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Appends one token to each of up to MAX_BATCH caches of one model, in one pass.
+
+    Returns (len(caches), n_vocab).
+    """
+
+def available_isas() -> list[str]:
+    """Instruction sets that this CPU can run, the best last."""
