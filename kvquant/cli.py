@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvquant import bench
 from kvquant.chat import Message
 from kvquant.config import Sampling
 from kvquant.engine import Engine
@@ -23,7 +24,10 @@ _INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code. A user's mistake gives one line on stderr."""
-    options = _parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["bench"]:
+        return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
+    options = _parser().parse_args(arguments)
     try:
         return _run(options)
     except KvquantError as e:
@@ -41,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="smolllm",
-        description="Runs a small language model. Without a prompt, on a terminal, it chats.",
+        description="Runs a small language model. Without a prompt, on a terminal, it chats. "
+        "`smolllm bench` measures its speed.",
         allow_abbrev=False,
     )
     add = parser.add_argument

@@ -222,7 +222,8 @@ def test_ctrl_c_stops_a_long_prompt(model_path: Path) -> None:
         "import numpy as np\nfrom kvquant import _native\n"
         f"cache = _native.load({str(model_path)!r}, isa='scalar').cache(2048)\n"
         "cache.forward(np.arange(3, dtype=np.int32), 0, 0)\n"
-        "try:\n    print('working', flush=True)\n    cache.forward(np.arange(2000, dtype=np.int32), 3, 0)\n"
+        "try:\n    print('working', flush=True)\n"
+        "    cache.forward(np.arange(2000, dtype=np.int32), 3, 0)\n"
         "except KeyboardInterrupt:\n    print('stopped at', cache.length)\n"
     )
     process = subprocess.Popen(
