@@ -78,11 +78,13 @@ class VadConfig(Section):
 
 
 class TurnConfig(Section):
-    end_silence_ms: Silence = 500
+    end_silence_ms: Silence = 700
     """Silence that ends the turn."""
     complete_silence_ms: Silence = 300
     """Silence that ends the turn when the words so far are a whole command."""
-    unfinished_silence_ms: Silence = 1500
+    long_silence_ms: Silence = 1000
+    """Silence that ends a long sentence that is no command: people take breath in those."""
+    unfinished_silence_ms: Silence = 1700
     """Silence that is waited for when the sentence is clearly unfinished."""
     no_speech_ms: Annotated[int, Field(ge=500, le=60_000)] = 5000
     """How long it listens after the wake word when nobody speaks."""

@@ -50,7 +50,13 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
             "vad.end_threshold",
             "vad.start_threshold",
         )
-    ordered = ("complete_silence_ms", "end_silence_ms", "unfinished_silence_ms", "max_speech_ms")
+    ordered = (
+        "complete_silence_ms",
+        "end_silence_ms",
+        "long_silence_ms",
+        "unfinished_silence_ms",
+        "max_speech_ms",
+    )
     for shorter, longer in itertools.pairwise(ordered):
         if getattr(turn, shorter) > getattr(turn, longer):
             yield fault(

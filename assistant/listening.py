@@ -94,6 +94,7 @@ class Listener:
         self._turn = 0
         self._wake_word = ""
         self._opened = 0
+        self._taken_to = 0
         self._no_speech_ms = FOR_EVER_MS
         self._vocabulary: Sequence[str] = ()
 
@@ -114,6 +115,13 @@ class Listener:
     def remember(self, frame: Frame) -> None:
         """Takes every frame, listening or not: the start of speech is known only later."""
         self._memory.append(frame)
+
+    def reset(self) -> None:
+        """A new source begins, whose positions count from 0 again."""
+        self.cancel()
+        self._memory.clear()
+        self._taken_to = 0
+        self._vad.reset()
 
     # -- a bare "stop" while the assistant speaks or rings -------------------------------
 
@@ -239,6 +247,7 @@ class Listener:
             self._includes_wake = True
         elif self._wake_word:
             begin = max(begin, self._opened - WAKE_TAIL_SAMPLES)
+        begin = max(begin, self._taken_to)
         self._asr.submit(self._recognizer.start, list(self._vocabulary))
         self._recognising = True
         self._emit(SpeechStarted(turn=self._turn))
@@ -314,6 +323,7 @@ class Listener:
             hypothesis = self._asr.submit(self._recognizer.finish)
         audio = np.concatenate(self._audio) if self._audio else np.zeros(0, np.int16)
         heard = Heard(heard_t, decision.reason, self._includes_wake, audio, hypothesis)
+        self._taken_to = frame.position + FRAME_SAMPLES
         self._emit(SpeechEnded(turn=self._turn, last_voiced_t=heard_t, reason=decision.reason))
         self._forget()
         return heard

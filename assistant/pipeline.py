@@ -113,6 +113,7 @@ class Pipeline:
         Raises DeviceError when neither microphone nor speaker can be opened.
         """
         self._start_devices()
+        self.listener.reset()
         self.listener.patient = not self.source.paced
         self._worker.start()
         try:
@@ -155,6 +156,7 @@ class Pipeline:
         """The source has ended: the utterance in progress is still answered."""
         if stop.is_set():
             return
+        self.ringer.silence()
         if self.state == "listening":
             heard = self.listener.end_of_file()
             if heard is not None:

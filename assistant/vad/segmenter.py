@@ -33,7 +33,7 @@ from typing import Literal
 from assistant.audio.base import FRAME_SAMPLES, SAMPLE_RATE
 from assistant.config import TurnConfig, VadConfig
 
-Hint = Literal["complete", "unfinished", "unknown"]
+Hint = Literal["complete", "unfinished", "long", "unknown"]
 Kind = Literal["started", "paused", "resumed", "dropped", "ended"]
 State = Literal["waiting", "onset", "speaking", "pausing", "ended"]
 
@@ -46,7 +46,7 @@ ONSET_GAP_MS = 50
 PAUSE_MS = 130
 """Silence after which ``paused`` is told."""
 
-PRE_ROLL_MS = 250
+PRE_ROLL_MS = 400
 """Sound kept before the detected start: detectors are late, and plosives are silent first."""
 
 SHORTEST_MS = 120
@@ -259,6 +259,7 @@ class Segmenter:
         return {
             "complete": self.turn.complete_silence_ms,
             "unfinished": self.turn.unfinished_silence_ms,
+            "long": self.turn.long_silence_ms,
             "unknown": self.turn.end_silence_ms,
         }[self.hint]
 

@@ -55,7 +55,7 @@ def test_shipped_file_marks_what_is_live() -> None:
 
 def test_without_a_file_the_defaults_hold() -> None:
     assert load(None, (), {"ASSISTANT_CONFIG": ""}) is not None
-    assert Config().turn.end_silence_ms == 500
+    assert Config().turn.end_silence_ms == 700
 
 
 # Each file, and what its message must name: (line, key, words).
