@@ -89,7 +89,7 @@ def speak(assembly: Assembly, wake_word: str, text: str) -> Pcm:
     """The wake word and the question, spoken by the assistant's own voice at 16 kHz."""
     phrase = wake_word.replace("_", " ").title()
     rng = np.random.default_rng(1)
-    parts = [np.zeros(SAMPLE_RATE // 2, np.float32)]
+    parts: list[NDArray[np.float32]] = [np.zeros(SAMPLE_RATE // 2, np.float32)]
     for words, pause in ((f"{phrase}.", 0.25), (text, 0.6)):
         for speech in assembly.voice().synthesize(words):
             resampler = Resampler(speech.rate, SAMPLE_RATE)

@@ -29,28 +29,7 @@ TALK = "dialogue.talk"
 NONE = "none"
 
 # What a recogniser makes of a cough, a click or a hum.
-_FILLERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "you",
-        "uh",
-        "um",
-        "hmm",
-        "mm",
-        "mhm",
-        "huh",
-        "oh",
-        "ah",
-        "eh",
-        "and",
-        "i",
-        "it",
-        "so",
-        "bye",
-    ]
-)
+_FILLERS = frozenset("the a an you uh um hmm mm mhm huh oh ah eh and i it so bye".split())
 
 
 @dataclass(frozen=True, slots=True)

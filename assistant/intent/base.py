@@ -30,7 +30,7 @@ class Intent:
 class Understander(ABC):
     @abstractmethod
     def load(self) -> None:
-        """Compiles and warms up, so that the first sentence is as fast as any. Raises IntentError."""
+        """Compiles and warms up: the first sentence is as fast as any. Raises IntentError."""
 
     @abstractmethod
     def understand(self, text: str) -> Intent | None:

@@ -19,13 +19,21 @@ LONG_WORDS = 9
 
 # Words that hardly ever end an English request.
 _OPEN_ENDED = frozenset(
-    ["a", "an", "the", "my", "your", "his", "her", "our", "their", "this", "these", "those", "every", "each", "and", "or", "but", "because", "if", "when", "while", "that", "which", "who", "whose", "than", "as", "so", "for", "to", "at", "in", "on", "of", "with", "from", "by", "about", "into", "until", "till", "between", "called", "named", "is", "are", "was", "were", "am", "be", "been", "can", "could", "will", "would", "shall", "should", "may", "might", "must", "do", "does", "did", "what", "how", "why", "where", "whats", "set", "turn", "make", "add", "put", "tell", "give", "remind", "wake", "start", "create", "switch", "change", "i", "you", "we", "they", "he", "she", "it's", "i'm", "um", "uh", "er", "hmm", "please", "some", "any", "more", "less", "another", "plus", "minus", "times", "half", "quarter", "point"]
+    """a an the my your his her our their this these those every each
+    and or but because if when while that which who whose than as so
+    for to at in on of with from by about into until till between called named
+    is are was were am be been can could will would shall should may might must do does did
+    what how why where whats
+    set turn make add put tell give remind wake start create switch change
+    i you we they he she it's i'm um uh er hmm please
+    some any more less another plus minus times half quarter point""".split()
 )
 
 _NUMBER_WORDS = frozenset(
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand"]
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty
+    ninety hundred thousand""".split()
 )
-
 
 TAIL_WORDS = 2
 """Words that a recogniser may invent at the end of sound that was cut in mid-sentence."""

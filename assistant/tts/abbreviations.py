@@ -121,28 +121,28 @@ BEFORE_NUMBERS = {
 }
 """Only in front of a figure: "No. 5", but "No. I can't."."""
 
-MONTHS = frozenset("Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split())  # noqa: SIM905
+MONTHS = frozenset("Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split())
 """In front of a day no sentence ends."""
 
 NEVER_LAST = frozenset(TITLES) | frozenset(
-    "e.g i.e eg ie vs approx cf ca viz incl excl w.r.t a.k.a".split()  # noqa: SIM905
+    "e.g i.e eg ie vs approx cf ca viz incl excl w.r.t a.k.a".split()
 )
 """No sentence ends after these."""
 
 UNIT_DOTS = frozenset(
-    "min mins sec secs hr hrs ft in oz lb lbs yd yds mi gal qt pt tsp tbsp max avg".split()  # noqa: SIM905
+    "min mins sec secs hr hrs ft in oz lb lbs yd yds mi gal qt pt tsp tbsp max avg".split()
 )
 """A sentence ends here only before a capital."""
 
 MAYBE_LAST = (
     frozenset(AFTER_NAMES)
     | (frozenset(STREETS) - {"Dr"})
-    | frozenset("a.m p.m A.M P.M am pm etc Ph.D M.D B.A M.A B.Sc M.Sc D.C B.C A.D al dept".split())  # noqa: SIM905
+    | frozenset("a.m p.m A.M P.M am pm etc Ph.D M.D B.A M.A B.Sc M.Sc D.C B.C A.D al dept".split())
 )
 """The next word decides whether the sentence ends."""
 
 STARTERS = frozenset(
-    "A All Also Although An And Another Any Are As Ask At Be Because But By Can Could Did Do Does "  # noqa: SIM905
+    "A All Also Although An And Another Any Are As Ask At Be Because But By Can Could Did Do Does "
     "Each Even Every First For From Get Go Had Has Have He Her Here Hers His How However I If In "
     "Is It Its Just Last Later Let Like Many May Maybe Meanwhile More Most My Next No None Not Now "
     "Of Oh OK Okay On Once One Only Or Our Perhaps Please Say See She Should Since So Some Sorry "

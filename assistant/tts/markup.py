@@ -10,14 +10,14 @@ FORBIDDEN = "*#`_[]"
 """Never reach the voice, whatever the text was."""
 
 TAGS = frozenset(
-    "a abbr article aside audio b big blockquote body br button caption center cite code col dd "  # noqa: SIM905
+    "a abbr article aside audio b big blockquote body br button caption center cite code col dd "
     "del details dfn div dl dt em figure font footer form h1 h2 h3 h4 h5 h6 head header hr html "
     "i iframe img input ins kbd label li link main mark meta nav ol option p picture pre q s samp "
     "script section select small source span strike strong style sub summary sup table tbody td "
     "textarea tfoot th thead think title tr tt u ul var video".split()
 )
 _BLOCK_TAGS = frozenset(
-    "br p div li ul ol h1 h2 h3 h4 h5 h6 tr td th dd dt hr table blockquote section".split()  # noqa: SIM905
+    "br p div li ul ol h1 h2 h3 h4 h5 h6 tr td th dd dt hr table blockquote section".split()
 )
 
 _MARKER = re.compile(

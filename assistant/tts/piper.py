@@ -41,7 +41,7 @@ _TRIALS = 3
 _INPUTS = {"input", "input_lengths", "scales"}
 
 _OTHER_SCRIPTS = frozenset(
-    "am ar as be bg bn bpy chr cmn el fa gu grc he hi hy hyw ja ka kk kn ko kok ky mk ml mr my ne "  # noqa: SIM905
+    "am ar as be bg bn bpy chr cmn el fa gu grc he hi hy hyw ja ka kk kn ko kok ky mk ml mr my ne "
     "or pa ru sd shn si sr ta te th tt ug uk ur yue zh".split()
 )
 """espeak languages that are not written in Latin letters."""

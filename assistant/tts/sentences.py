@@ -43,7 +43,7 @@ _DASH = re.compile(r"[-–—]+$")
 _INITIAL = re.compile(r"[(\"'“‘]*(?:[A-Z]\.)*[A-Z]$")
 _OPENERS = "\"'“‘«([¿¡"
 _CLOSERS = "\"'”’»)]"
-_JOINERS = frozenset("and but or so because which that who when where while if then".split())  # noqa: SIM905
+_JOINERS = frozenset("and but or so because which that who when where while if then".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@
 #include "fp16.h"
 #include "kernels/kernels.h"
 #include "kv_cache.h"
+#include "pace.h"
 #include "packed_matrix.h"
 #include "sampler.h"
 #include "snapshot.h"
@@ -210,4 +211,28 @@ TEST(sampling_follows_the_distribution_and_the_seed) {
   CHECK(ERROR_CODE(draw({}, 1)) == "argument");
   std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
   CHECK(ERROR_CODE(draw({}, 1)) == "argument");
+}
+
+TEST(a_busy_machine_is_met_with_one_thread) {
+  Pace pace;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(pace.threads(2) == 2);
+    pace.note(2, 0.002, 0);
+  }
+  pace.note(2, 0.2, 100);
+  CHECK(pace.threads(2) == 1);
+  pace.note(1, 0.02, 0);
+  int alone = 0;
+  for (; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0);
+  CHECK(alone == 16, "%d", alone);
+  // Still busy: the next time it stays alone for longer.
+  pace.note(2, 0.2, 100);
+  pace.note(1, 0.02, 0);
+  for (alone = 0; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0);
+  CHECK(alone == 32, "%d", alone);
+  // Slow waits, but together still faster.
+  pace.note(2, 0.01, 100);
+  pace.note(1, 0.02, 0);
+  CHECK(pace.threads(2) == 2);
+  CHECK(pace.threads(1) == 1);
 }

@@ -8,7 +8,7 @@ from assistant.tts.spoken.numbers import cardinal, digits
 
 _STATES = dict(
     pair.split("=")
-    for pair in (  # noqa: SIM905
+    for pair in (
         "AL=Alabama AK=Alaska AZ=Arizona AR=Arkansas CA=California CO=Colorado CT=Connecticut "
         "DE=Delaware FL=Florida GA=Georgia HI=Hawaii ID=Idaho IL=Illinois IN=Indiana IA=Iowa "
         "KS=Kansas KY=Kentucky LA=Louisiana ME=Maine MD=Maryland MA=Massachusetts MI=Michigan "

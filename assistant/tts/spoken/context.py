@@ -8,7 +8,7 @@ _ARTICLE = re.compile(r"(?:^|[\s(\"'])(?:a|an|another|every|each)\s+$", re.IGNOR
 _NOUN = re.compile(r"[ -](?P<word>[a-z]{2,})")
 
 _NO_NOUN = frozenset(
-    "a about after again ago all an and apart are as at away back be because before behind below "  # noqa: SIM905
+    "a about after again ago all an and apart are as at away back be because before behind below "
     "but by can cheaper each every extra for from had has have heavier high higher if in into is "
     "it its later left less long longer lower may more most near not now of off old on only or "
     "out over per plus shorter since so tall taller than that the then they this through to today "

@@ -10,7 +10,7 @@ import re
 
 from assistant.tts.spoken.numbers import cardinal, ordinal, plural, year
 
-MONTHS = (  # noqa: SIM905
+MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
 
@@ -78,7 +78,7 @@ _BARE = re.compile(
     r"(?<![\w.,:/$€£#-])(?P<y>19\d\d|20\d\d)(?![\w%°]|[,.:/-]\d)"
     r"(?P<noun> (?:[a-z]+s|people|men|women|children)\b)?"
 )
-_NOT_PLURAL = frozenset("was is has as this its us across besides always perhaps sees does".split())  # noqa: SIM905
+_NOT_PLURAL = frozenset("was is has as this its us across besides always perhaps sees does".split())
 
 
 def dates(text: str) -> str:

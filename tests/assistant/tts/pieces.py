@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-_PIECES = (  # noqa: SIM905
+_PIECES = (
     "$5 00 25 ° C km /h 12: 01 am pm Dr. e.g. * ** *** _ __ ` ``` # ## [ ] ](http://x.y/z) ! | "
     "- 1. 2) . ? … ... \" ' “ ” ( ) <b> </b> <a <think> </think> <|im_end|> &amp; Smith the 5 – — "
     "/ & @ % ½ x ² I II VIII World War May 1990 s it St. U.S. No. Jr. a.m. Then , : ; ~ ~~ + = > < "
