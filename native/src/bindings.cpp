@@ -80,7 +80,8 @@ class Backend {
  public:
   Backend(const std::string& path, int threads, const std::string& isa) {
     const kvq::Gguf file = kvq::Gguf::open(path);
-    engine_ = std::make_shared<kvq::Engine>(file, threads, isa);
+    // More threads than cores only wait for each other.
+    engine_ = std::make_shared<kvq::Engine>(file, std::min(threads, kvq::usable_cpus()), isa);
   }
   const std::shared_ptr<kvq::Engine>& engine() const {
     if (!engine_) throw Error("closed", "the model was closed");

@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -215,13 +216,19 @@ void Engine::run(int n_rows, bool batch, int logit_rows, const Wanted& wanted, f
                   hidden,
                   &stop};
   stopped_.store(false, std::memory_order_relaxed);
+  Pace& pace = batch ? decode_pace_ : prefill_pace_;
+  const int active = pace.threads(pool_.size());
+  pool_.set_active(active);
+  const auto start = std::chrono::steady_clock::now();
   pool_.run([&](int thread) { forward(step, thread); });
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  pace.note(active, spent.count(), pool_.slept(), n_rows);
   if (stopped_.load(std::memory_order_relaxed)) throw Error("cancelled", "the step was cancelled");
 }
 
 void Engine::forward(const Step& step, int thread) {
   const Hyper& h = model_->hyper();
-  const Range mine = share(step.rows, thread, pool_.size());
+  const Range mine = share(step.rows, thread, pool_.active());
   const int half = h.head_dim / 2;
   for (int r = mine.begin; r < mine.end; ++r) {
     const Row& row = rows_[static_cast<size_t>(r)];
@@ -233,7 +240,7 @@ void Engine::forward(const Step& step, int thread) {
       angles[half + i] = std::sin(angle);
     }
   }
-  pool_.barrier();
+  pool_.barrier(thread);
   for (int i = 0; i < h.layers; ++i) {
     if (!layer(step, thread, i)) return;
   }
@@ -258,14 +265,14 @@ void Engine::multiply_tiles(const Step& step, const PackedMatrix& w, const Activ
 
 void Engine::multiply(const Step& step, const PackedMatrix& w, const Activations& x, int thread,
                       float* out, size_t stride) const {
-  const Range mine = share(w.tiles(), thread, pool_.size());
+  const Range mine = share(w.tiles(), thread, pool_.active());
   multiply_tiles(step, w, x, mine.begin, mine.end, thread, out, stride);
 }
 
 // x += w * input, each thread for its own rows of w.
 void Engine::add_output(const Step& step, const PackedMatrix& w, const Activations& x, int thread) {
   const size_t hidden = static_cast<size_t>(model_->hyper().hidden);
-  const Range mine = share(w.tiles(), thread, pool_.size());
+  const Range mine = share(w.tiles(), thread, pool_.active());
   multiply_tiles(step, w, x, mine.begin, mine.end, thread, out_, hidden);
   const size_t begin = static_cast<size_t>(mine.begin) * kTileRows;
   const size_t end = static_cast<size_t>(mine.end) * kTileRows;
@@ -281,7 +288,7 @@ bool Engine::layer(const Step& step, int thread, int index) {
   const Hyper& h = model_->hyper();
   const Layer& l = model_->layers()[static_cast<size_t>(index)];
   const size_t self = static_cast<size_t>(thread);
-  const Range mine = step.shared ? share(step.rows, thread, pool_.size()) : Range{0, step.rows};
+  const Range mine = step.shared ? share(step.rows, thread, pool_.active()) : Range{0, step.rows};
   const size_t q = static_cast<size_t>(h.q_rows()), kv = static_cast<size_t>(h.kv_rows());
   const size_t hidden = static_cast<size_t>(h.hidden), ffn = static_cast<size_t>(h.ffn);
   // Either one set of inputs for all, which needs a barrier before it is read, or one per thread.
@@ -291,7 +298,7 @@ bool Engine::layer(const Step& step, int thread, int index) {
   };
   const auto prepared = [&](const Activations& x) {
     prepare(step, x, mine.begin, mine.end);
-    if (step.shared) pool_.barrier();
+    if (step.shared) pool_.barrier(thread);
   };
   float* normed = step.shared ? normed_ : private_values_[self];
   if (thread == 0 && *step.stop && (*step.stop)()) stopped_.store(true, std::memory_order_relaxed);
@@ -309,45 +316,45 @@ bool Engine::layer(const Step& step, int thread, int index) {
   multiply(step, l.q, in, thread, qkv_, stride);
   multiply(step, l.k, in, thread, qkv_ + q, stride);
   multiply(step, l.v, in, thread, qkv_ + q + kv, stride);
-  pool_.barrier();
+  pool_.barrier(thread);
   // Only between a layer's first two barriers can no thread be ahead and have set it for the next.
   if (stopped_.load(std::memory_order_relaxed)) return false;
 
   if (!step.fused_store) {
-    const Range rows = share(step.rows, thread, pool_.size());
+    const Range rows = share(step.rows, thread, pool_.active());
     for (int r = rows.begin; r < rows.end; ++r) store_keys(step, r, index);
-    pool_.barrier();
+    pool_.barrier(thread);
   }
   float* attended = step.shared ? attended_ : normed;
   if (step.batch) {
     attend_batch(step, thread, index);
-    pool_.barrier();
+    pool_.barrier(thread);
     for (int r = mine.begin; r < mine.end; ++r)
       combine(step, r, attended + static_cast<size_t>(r) * q);
   } else {
     attended = attended_;
     attend_prefill(step, thread, index);
-    pool_.barrier();
+    pool_.barrier(thread);
   }
   const Activations joined = inputs(attended, h.q_rows());
   prepared(joined);
   add_output(step, l.o, joined, thread);
-  pool_.barrier();
+  pool_.barrier(thread);
 
   norm(l.ffn_norm);
   multiply(step, l.gate, in, thread, ffn_, ffn);
   multiply(step, l.up, in, thread, up_, ffn);
-  const Range tiles = share(l.gate.tiles(), thread, pool_.size());
+  const Range tiles = share(l.gate.tiles(), thread, pool_.active());
   for (int r = 0; r < step.rows; ++r) {
     const size_t at = static_cast<size_t>(r) * ffn + static_cast<size_t>(tiles.begin) * kTileRows;
     kernels_.silu_mul(ffn_ + at, up_ + at, (tiles.end - tiles.begin) * kTileRows, ffn_ + at);
   }
-  pool_.barrier();
+  pool_.barrier(thread);
 
   const Activations wide = inputs(ffn_, h.ffn);
   prepared(wide);
   add_output(step, l.down, wide, thread);
-  pool_.barrier();
+  pool_.barrier(thread);
   return true;
 }
 
@@ -385,7 +392,7 @@ void Engine::attend_batch(const Step& step, int thread, int layer) {
   int total = 0;
   for (int r = 0; r < step.rows; ++r)
     total += n_groups * chunks(rows_[static_cast<size_t>(r)].position);
-  const Range mine = share(total, thread, pool_.size());
+  const Range mine = share(total, thread, pool_.active());
   float* queries = private_values_[static_cast<size_t>(thread)] +
                    static_cast<size_t>(kPrivateRows * std::max({h.hidden, h.ffn, h.q_rows()}));
   const float scale = 1.0f / std::sqrt(static_cast<float>(h.head_dim));
@@ -471,7 +478,7 @@ void Engine::attend_prefill(const Step& step, int thread, int layer) {
   alignas(64) float queries[kMaxQueries * kMaxHeadDim];
   alignas(64) float o[kMaxQueries * kMaxHeadDim];
   // Later rows see more tokens, so units are dealt out like cards.
-  for (int unit = thread; unit < spans * n_groups; unit += pool_.size()) {
+  for (int unit = thread; unit < spans * n_groups; unit += pool_.active()) {
     const HeadGroup& group = groups_[static_cast<size_t>(unit % n_groups)];
     const int row0 = unit / n_groups * together;
     const int row1 = std::min(step.rows, row0 + together);
@@ -509,7 +516,7 @@ void Engine::finish(const Step& step, int thread) {
   const size_t hidden = static_cast<size_t>(h.hidden);
   const int first = step.hidden ? 0 : step.rows - step.logit_rows;
   if (first == step.rows) return;
-  const Range mine = share(step.rows - first, thread, pool_.size());
+  const Range mine = share(step.rows - first, thread, pool_.active());
   const int skipped = step.rows - step.logit_rows;
   const Activations in = activations(codes_, head_in_, h.hidden, kMaxRows);
   Step head = step;
@@ -526,7 +533,7 @@ void Engine::finish(const Step& step, int thread) {
     }
     if (r >= skipped) prepare(head, in, r - skipped, r - skipped + 1);
   }
-  pool_.barrier();
+  pool_.barrier(thread);
   if (head.rows == 0) return;
   const PackedMatrix& w = model_->head();
   float* logits = step.wanted->logits;
@@ -535,7 +542,7 @@ void Engine::finish(const Step& step, int thread) {
     multiply(head, w, in, thread, logits, stride);
     return;
   }
-  const Range tiles = share(w.tiles(), thread, pool_.size());
+  const Range tiles = share(w.tiles(), thread, pool_.active());
   const int32_t low = tiles.begin * kTileRows, high = tiles.end * kTileRows;
   for (size_t r = 0; r < static_cast<size_t>(head.rows); ++r) {
     std::fill(logits + r * stride + low, logits + r * stride + high,

@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "kv_cache.h"
 #include "model.h"
+#include "pace.h"
 #include "thread_pool.h"
 
 namespace kvq {
@@ -91,6 +92,7 @@ class Engine {
 
   Kernels kernels_;
   ThreadPool pool_;
+  Pace decode_pace_, prefill_pace_;
   std::unique_ptr<Model> model_;
   std::mutex mutex_;  // one step at a time; taken once a step, outside of it
 

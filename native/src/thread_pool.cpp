@@ -17,20 +17,25 @@ void relax() {
 #endif
 }
 
+using Clock = std::chrono::steady_clock;
+
 // Spins at most the given time, then sleeps in the kernel. Sleeping is what keeps a shared machine
 // usable: a thread that was pushed off its core is then waited for without burning the other core.
-void wait_until_changed(const std::atomic<int>& value, int old, int microseconds) {
+// Returns the seconds waited if it slept, else 0.
+double wait_until_changed(const std::atomic<int>& value, int old, int microseconds) {
+  if (value.load(std::memory_order_acquire) != old) return 0.0;
+  const auto start = Clock::now();
   if (microseconds > 0) {
-    const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+    const auto deadline = start + std::chrono::microseconds(microseconds);
     do {
       for (int i = 0; i < 32; ++i) {
-        if (value.load(std::memory_order_acquire) != old) return;
+        if (value.load(std::memory_order_acquire) != old) return 0.0;
         relax();
       }
-    } while (std::chrono::steady_clock::now() < deadline);
+    } while (Clock::now() < deadline);
   }
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 constexpr int kSpinMicroseconds = 20;  // inside a step: a stage's imbalance is a few microseconds
@@ -48,7 +53,9 @@ int usable_cpus() {
 }
 
 ThreadPool::ThreadPool(int threads)
-    : size_(threads), spin_microseconds_(threads <= usable_cpus() ? kSpinMicroseconds : 0) {
+    : size_(threads),
+      spin_microseconds_(threads <= usable_cpus() ? kSpinMicroseconds : 0),
+      active_(threads) {
   workers_.reserve(static_cast<size_t>(threads - 1));
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
@@ -61,14 +68,15 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::run_erased(Call call, void* body) {
-  if (size_ > 1) {
+  slept_ = 0.0;
+  if (active_ > 1) {
     call_ = call;
     body_ = body;
     job_.fetch_add(1, std::memory_order_release);
     job_.notify_all();
   }
   call(body, 0);
-  barrier();
+  barrier(0);
 }
 
 void ThreadPool::work(int index) {
@@ -78,12 +86,12 @@ void ThreadPool::work(int index) {
     ++seen;
     if (quit_.load(std::memory_order_relaxed)) return;
     call_(body_, index);
-    barrier();
+    barrier(index);
   }
 }
 
-void ThreadPool::barrier() {
-  if (size_ == 1) return;
+void ThreadPool::barrier(int index) {
+  if (active_ == 1) return;
   const int phase = phase_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
     arrived_.store(0, std::memory_order_relaxed);
@@ -91,7 +99,8 @@ void ThreadPool::barrier() {
     phase_.notify_all();
     return;
   }
-  wait_until_changed(phase_, phase, spin_microseconds_);
+  const double slept = wait_until_changed(phase_, phase, spin_microseconds_);
+  if (index == 0) slept_ += slept;
 }
 
 }  // namespace kvq

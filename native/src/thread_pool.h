@@ -17,6 +17,11 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const { return size_; }
+  // Threads that take part in a run: size(), or 1 for the caller alone. Set between runs.
+  int active() const { return active_; }
+  void set_active(int n) { active_ = n; }
+  // Seconds of the last run that the caller slept at barriers; short waits do not count.
+  double slept() const { return slept_; }
 
   // Runs body(index) on every thread, index 0 on the caller's; returns when all have. The body must
   // not throw and every thread must pass the same barriers. One run at a time.
@@ -26,7 +31,8 @@ class ThreadPool {
     run_erased(call, const_cast<void*>(static_cast<const void*>(&body)));
   }
   // Waits until all threads of the run have come here; everything written before is visible after.
-  void barrier();
+  // index: the thread's own.
+  void barrier(int index);
 
  private:
   using Call = void (*)(void*, int);
@@ -35,6 +41,8 @@ class ThreadPool {
 
   const int size_;
   const int spin_microseconds_;
+  int active_;
+  double slept_ = 0.0;
   Call call_ = nullptr;
   void* body_ = nullptr;
   // Each on a cache line of its own: one is hammered by arrivals while the others are polled.

@@ -86,12 +86,12 @@ TEST(all_threads_pass_every_barrier_together) {
     std::atomic<bool> wrong{false};
     for (int run = 0; run < 20; ++run) {
       count = 0;
-      pool.run([&](int) {
+      pool.run([&](int index) {
         for (int i = 1; i <= 25; ++i) {
           count.fetch_add(1);
-          pool.barrier();
+          pool.barrier(index);
           if (count.load() != i * threads) wrong = true;
-          pool.barrier();
+          pool.barrier(index);
         }
       });
       CHECK(count == 25 * threads);
@@ -217,22 +217,22 @@ TEST(a_busy_machine_is_met_with_one_thread) {
   Pace pace;
   for (int i = 0; i < 10; ++i) {
     CHECK(pace.threads(2) == 2);
-    pace.note(2, 0.002, 0);
+    pace.note(2, 0.002, 0.0, 1);
   }
-  pace.note(2, 0.2, 100);
+  pace.note(2, 0.2, 0.1, 1);
   CHECK(pace.threads(2) == 1);
-  pace.note(1, 0.02, 0);
+  pace.note(1, 0.02, 0.0, 1);
   int alone = 0;
-  for (; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0);
+  for (; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0.0, 1);
   CHECK(alone == 16, "%d", alone);
   // Still busy: the next time it stays alone for longer.
-  pace.note(2, 0.2, 100);
-  pace.note(1, 0.02, 0);
-  for (alone = 0; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0);
+  pace.note(2, 0.2, 0.1, 1);
+  pace.note(1, 0.02, 0.0, 1);
+  for (alone = 0; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0.0, 1);
   CHECK(alone == 32, "%d", alone);
   // Slow waits, but together still faster.
-  pace.note(2, 0.01, 100);
-  pace.note(1, 0.02, 0);
+  pace.note(2, 0.01, 0.005, 1);
+  pace.note(1, 0.02, 0.0, 1);
   CHECK(pace.threads(2) == 2);
   CHECK(pace.threads(1) == 1);
 }
