@@ -76,3 +76,27 @@ def test_canary_is_heard_and_then_nowhere(question: Path, tmp_path: Path, log_sp
         process.wait()
     assert CANARY in heard.lower()
     assert files_with(CANARY, tmp_path) == (["log"] if log_speech else [])
+
+
+def test_libraries_leave_nothing_in_the_home_folder(question: Path, tmp_path: Path) -> None:
+    """onnxruntime, left to itself, makes a device number there and sends reports with it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {name: text for name, text in os.environ.items() if not name.startswith("XDG_")}
+    env.pop("ORT_DISABLE_TELEMETRY", None)  # set here already, since this imports the assistant
+    env |= {
+        "HOME": str(home),
+        "STATE_DIRECTORY": str(tmp_path / "state"),
+        "ASSISTANT_MODELS": str(models.models_dir()),
+    }
+    command = [sys.executable, "-m", "assistant", "hear", "--no-wake", "--json", str(question)]
+    done = subprocess.run(
+        [*command, "--set", "llm.enabled=false"],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert CANARY in json.loads(done.stdout)["transcript"].lower()
+    assert [path for path in home.rglob("*") if path.is_file()] == []
