@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import kvquant
 from kvquant import Engine, reference
 from kvquant.errors import KvquantError, ModelFileError
 
@@ -207,7 +208,8 @@ def test_a_closed_model_is_an_error(tiny_path: Path) -> None:
 
 
 def test_the_stub_names_what_there_is() -> None:
-    stub = ast.parse((Path(_native.__file__).parent / "_native.pyi").read_text())
+    # Beside the package's sources; the compiled module may lie elsewhere.
+    stub = ast.parse((Path(kvquant.__file__).parent / "_native.pyi").read_text())
     for node in stub.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             assert hasattr(_native, node.name)
