@@ -8,14 +8,16 @@ from pathlib import Path
 
 
 def cpu_name() -> str:
+    """The processor's name as the system gives it."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.lower().startswith(("model name", "hardware", "model\t")):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model"):
+            return value.strip()
+    return platform.processor() or "unknown processor"
 
 
 def describe() -> dict[str, object]:
-    """Processor, cores, Python and system, JSON-ready."""
+    """Processor, cores, Python and load, JSON-ready."""
     return {
         "cpu": cpu_name(),
         "arch": platform.machine(),
