@@ -13,7 +13,8 @@ from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.manager import Manager
-from assistant.events import EventBus
+from assistant.errors import LlmError, MissingError
+from assistant.events import EventBus, Trouble
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
@@ -26,7 +27,10 @@ log = logging.getLogger(__name__)
 
 
 class Assembly:
-    """The parts of one assistant; made once, used by one pipeline at a time."""
+    """The parts of one assistant; made once, used by one pipeline at a time.
+
+    troubles: what does not work while the rest does; for the caller to show.
+    """
 
     def __init__(self, cfg: Config, *, clock: Clock | None = None) -> None:
         """Opens the state and the skills; models are loaded when they are first needed.
@@ -51,6 +55,10 @@ class Assembly:
             now=self.clock.now,
             emit=self.bus.emit,
         )
+        self.troubles = [
+            Trouble(code="state.set_aside", message=warning) for warning in self.state.warnings
+        ]
+        self.troubles += self.registry.troubles
         self._voice: Voice | None = None
         self._listener: Listener | None = None
 
@@ -65,16 +73,30 @@ class Assembly:
         return Path(given).expanduser() if given else None
 
     def load(self, *, sound: bool = True, talk: bool = True) -> None:
-        """Loads the models side by side. Raises the first ModelError or PackageError."""
+        """Loads the models side by side. Raises the first ModelError or PackageError.
+
+        Without its language model the assistant still does what it is told; why it does
+        not talk is added to ``troubles``.
+        """
         jobs: list[Callable[[], object]] = [self.understander.load]
         if sound:
             jobs += [self.voice, self.listener]
-        if talk and self.llm is not None:
-            jobs.append(self.llm.load)
+        if talk:
+            jobs.append(self._load_talk)
         with ThreadPoolExecutor(len(jobs)) as pool:
             futures: list[Future[object]] = [pool.submit(job) for job in jobs]
         for future in futures:
             future.result()
+
+    def _load_talk(self) -> None:
+        if self.llm is None:
+            return
+        try:
+            self.llm.load()
+        except (MissingError, LlmError) as error:
+            self.manager.talk_error = error
+            message = f"It cannot chat, only do commands: {error.message}"
+            self.troubles.append(Trouble(code=error.code, message=message, hint=error.hint))
 
     def voice(self) -> Voice:
         """The loaded voice."""

@@ -13,13 +13,16 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assistant import config
 from assistant import models as model_files
 from assistant.config import Config
 from assistant.errors import UsageError
 from assistant.events import Event
+
+if TYPE_CHECKING:
+    from assistant.assembly import Assembly
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +79,7 @@ def hear(args: argparse.Namespace) -> int:
 
     with stop_on_signals() as stop:
         assembly = Assembly(cfg)
+        assembly.bus.subscribe(_warn)
         try:
             run_hear(
                 assembly,
@@ -93,7 +97,13 @@ def hear(args: argparse.Namespace) -> int:
             return 130
     if turns == 0:
         print("assistant: no turn: neither wake word nor speech was found", file=sys.stderr)
-    return 0
+    return _talk_code(assembly)
+
+
+def _talk_code(assembly: Assembly) -> int:
+    """The exit code after answering: not 0 when the last attempt to talk has failed."""
+    error = assembly.manager.talk_error
+    return 0 if error is None else error.exit_code
 
 
 def demo(args: argparse.Namespace) -> int:
@@ -127,7 +137,10 @@ def ask(args: argparse.Namespace) -> int:
         raise UsageError("ask.empty", "There is nothing to answer: the text is empty.")
     with stop_on_signals() as stop:
         assembly = Assembly(cfg)
+        assembly.bus.subscribe(_warn)
         try:
+            for trouble in assembly.troubles:
+                _warn(trouble)
             assembly.understander.load()
             for turn, line in enumerate((text.strip() for text in lines), start=1):
                 if stop.is_set():
@@ -136,16 +149,22 @@ def ask(args: argparse.Namespace) -> int:
                     _ask_one(assembly, line, turn, stop, args.json)
         finally:
             assembly.close()
-    return 130 if stop.is_set() else 0
+    return 130 if stop.is_set() else _talk_code(assembly)
 
 
-def _ask_one(assembly: Any, text: str, turn: int, stop: threading.Event, as_json: bool) -> None:
+def _ask_one(
+    assembly: Assembly, text: str, turn: int, stop: threading.Event, as_json: bool
+) -> None:
     """Answers one line; ``ms`` has understand, act and reply (until the text is complete)."""
     from assistant.events import ActionDone, IntentMatched
     from assistant.tts.text import SpokenStream
 
     times: dict[type[Event], float] = {}
-    unsubscribe = assembly.bus.subscribe(lambda event: times.setdefault(type(event), event.t))
+
+    def note(event: Event) -> None:
+        times.setdefault(type(event), event.t)
+
+    unsubscribe = assembly.bus.subscribe(note)
     begin = time.monotonic()
     try:
         answer = assembly.manager.respond(text, turn=turn, cancel=stop)

@@ -106,6 +106,7 @@ class AsrConfig(Section):
     """Name of a fetched model or path of a folder; "" is the backend's default."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
     min_confidence: Fraction = 0.0
+    """What was heard with less than this counts as not heard; vosk may give no figure."""
 
 
 class UnderstandConfig(Section):

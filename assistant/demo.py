@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant.assembly import Assembly
 from assistant.audio.base import SAMPLE_RATE, Pcm
@@ -62,7 +63,8 @@ def demo(
     """Asks each question by voice; True when all were understood and answered.
 
     The state is a throw-away one, so that the timer does not ring afterwards. The
-    answers are left in ``out`` as ``demo-answer-N.wav``.
+    answers are left in ``out`` as ``demo-answer-N.wav``. Raises ModelError, PackageError,
+    LlmError where the assistant would do without its language model.
     """
     out.mkdir(parents=True, exist_ok=True)
     word = cfg.wake.words[0] if cfg.wake.words else "hey_jarvis"
@@ -74,10 +76,16 @@ def demo(
         assembly = Assembly(quiet)
         try:
             assembly.load()
+            if assembly.manager.talk_error is not None:
+                raise assembly.manager.talk_error
             for number, question in enumerate(QUESTIONS, start=1):
+                if stop.is_set():
+                    break
                 sound = Path(folder) / f"question-{number}.wav"
                 write_wav(sound, speak(assembly, word, question.text), SAMPLE_RATE)
                 asked = _ask(assembly, question, sound, number, out, realtime, stop)
+                if stop.is_set():
+                    break
                 right = right and asked.right
                 done(asked)
         finally:
@@ -95,7 +103,8 @@ def speak(assembly: Assembly, wake_word: str, text: str) -> Pcm:
             resampler = Resampler(speech.rate, SAMPLE_RATE)
             sound = speech.samples.astype(np.float32)
             spoken = np.concatenate([resampler.process(sound), resampler.flush()])
-            parts.append(spoken * (LEVEL * 32767 / max(1.0, float(np.abs(spoken).max()))))
+            loudest = max(1.0, float(np.abs(spoken).max()))
+            parts.append((spoken * (LEVEL * 32767 / loudest)).astype(np.float32))
         parts.append(np.zeros(int(SAMPLE_RATE * pause), np.float32))
     sound = np.concatenate(parts)
     sound += rng.normal(0.0, HISS, len(sound)).astype(np.float32)

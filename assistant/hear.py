@@ -34,6 +34,8 @@ def hear(
     """
     sources = [_source(assembly, path, realtime, channel) for path in files]
     assembly.load()
+    for trouble in assembly.troubles:
+        assembly.bus.emit(trouble)
     silent: list[str] = []
     for path, source in zip(files, sources, strict=True):
         if stop.is_set():

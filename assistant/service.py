@@ -160,17 +160,6 @@ def running_process(state_dir: Path) -> int | None:
     return None
 
 
-def state_dir_of(cfg: Config) -> Path:
-    """The folder of the state. Raises StateError when nothing is set and there is no home."""
-    try:
-        folder = default_dir(cfg.service)
-    except RuntimeError as exc:
-        raise _no_home() from exc
-    if folder.parts[:1] == ("~",):
-        raise _no_home()
-    return folder
-
-
 def command(cfg: Config, args: argparse.Namespace) -> int:
     """``assistant run``; the arguments used are audio, config, overrides and json."""
     # Imported here: a wrong command line or a second instance needs no models' machinery.
@@ -198,7 +187,7 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
         if not args.audio.is_file():
             raise InputFileError("audio.bad_file", f"There is no file {args.audio}.")
         source_cfg = source_cfg.model_copy(update={"backend": "wav", "file": str(args.audio)})
-    service = Service(state_dir_of(cfg), reload=reload)
+    service = Service(default_dir(cfg.service), reload=reload)
     # A sound card may come later than the boot. Started by hand, one sentence helps more.
     patient = service.notifier.connected
     source = create_source(source_cfg, wait=patient)
@@ -213,6 +202,8 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
         if args.json:
             assembly.bus.subscribe(_print_event)
         assembly.load()
+        for trouble in assembly.troubles:
+            assembly.bus.emit(trouble)
         keep = cfg.privacy.keep_audio
         pipeline = assembly.pipeline(
             source, sink, keep_audio=_Keeper(Path(keep).expanduser()) if keep else None
@@ -271,11 +262,3 @@ def _open_lock(state_dir: Path) -> IO[str]:
             "Set service.state_dir to a folder that this user may write.",
         ) from exc
     return os.fdopen(descriptor, "r+", encoding="ascii")
-
-
-def _no_home() -> StateError:
-    return StateError(
-        "state.no_home",
-        "There is no home folder to keep timers and settings in.",
-        "Set service.state_dir, or $STATE_DIRECTORY, to a folder that this user may write.",
-    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import logging
 import os
 import sqlite3
 import threading
@@ -25,8 +24,6 @@ import platformdirs
 
 from assistant.config import ServiceConfig
 from assistant.errors import StateError
-
-log = logging.getLogger(__name__)
 
 FILE_NAME = "state.db"
 APPLICATION_ID = 0x70766131
@@ -81,12 +78,21 @@ def _local_now() -> datetime:
 
 
 def default_dir(cfg: ServiceConfig) -> Path:
-    """The folder of the database: from the configuration, from systemd, or the user's own."""
+    """The folder of the database: from the configuration, from systemd, or the user's own.
+
+    Raises StateError when it would be in a home folder and there is none.
+    """
     # systemd lists several folders with colons between; ours is the first
     given = cfg.state_dir or os.environ.get("STATE_DIRECTORY", "").split(":")[0]
-    if given:
-        return Path(given).expanduser()
-    return Path(platformdirs.user_state_dir("assistant", appauthor=False))
+    try:
+        folder = Path(given or platformdirs.user_state_dir("assistant", appauthor=False))
+        return folder.expanduser()
+    except RuntimeError as error:
+        raise StateError(
+            "state.no_home",
+            "There is no home folder to keep timers and settings in.",
+            "Set service.state_dir, or $STATE_DIRECTORY, to a folder that this user may write.",
+        ) from error
 
 
 class State:
@@ -215,7 +221,6 @@ class State:
             f"{aside.name}, and timers and settings begin anew."
         )
         self.warnings.append(warning)
-        log.warning(warning)
 
     def _data_version(self) -> int:
         (version,) = self._db.execute("PRAGMA data_version").fetchone()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -12,17 +11,17 @@ from datetime import datetime
 from assistant.dialogue.history import History
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.prompts import facts
-from assistant.errors import LlmError
-from assistant.events import ActionDone, Event, IntentMatched, Trouble
+from assistant.errors import AssistantError, LlmError, MissingError
+from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
 from assistant.skills.spoken import about, length
 from assistant.state import State
 
-log = logging.getLogger(__name__)
-
 NOT_HEARD = "Sorry, I didn't catch that."
+NO_MODEL = "Sorry, I can't chat, only do commands: my language model is missing."
+NO_ANSWER = "Sorry, I can't think of an answer right now."
 NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
 
 TALK = "dialogue.talk"
@@ -51,7 +50,10 @@ class Answer:
 
 
 class Manager:
-    """Holds what a conversation must remember; one turn at a time."""
+    """Holds what a conversation must remember; one turn at a time.
+
+    talk_error: why the last attempt to talk has failed; None when it has not.
+    """
 
     def __init__(
         self,
@@ -75,6 +77,7 @@ class Manager:
         self._last_reply = ""
         self._last_utterance = ""
         self._utterance = ""
+        self.talk_error: AssistantError | None = None
 
     def respond(self, text: str, *, turn: int, cancel: threading.Event) -> Answer:
         """Understands and acts; the text of the answer is generated as it is read."""
@@ -161,12 +164,16 @@ class Manager:
         said: list[str] = []
         try:
             for piece in llm.reply(text, facts=self._facts(), history=self._history, cancel=cancel):
+                if not said and self.talk_error is not None:
+                    self._emit(Recovered(turn=turn, code=self.talk_error.code))
+                    self.talk_error = None
                 said.append(piece)
                 yield piece
-        except LlmError as error:
-            log.warning("no answer from the language model: %s", error)
+        except (LlmError, MissingError) as error:
+            self.talk_error = error
             self._emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
-            yield "" if said else "Sorry, I can't think of an answer right now."
+            if not said:
+                yield NO_MODEL if isinstance(error, MissingError) else NO_ANSWER
         if said and not cancel.is_set():
             self._history.add(text, "".join(said))
 

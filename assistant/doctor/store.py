@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from assistant import models, service
+from assistant import models
 from assistant.config import Config
 from assistant.doctor.check import Check
 from assistant.errors import AssistantError
-from assistant.state import FILE_NAME
+from assistant.state import FILE_NAME, default_dir
 
 _ASR_MODELS = {"moonshine": "moonshine-tiny-en", "whisper": "whisper-tiny-en"}
 _NO_HOME_HINT = "Set service.state_dir and service.models_dir."
@@ -117,7 +117,7 @@ def state(cfg: Config) -> Check:
 def state_folder(cfg: Config) -> Path | None:
     """None when nothing is set and there is no home."""
     try:
-        return service.state_dir_of(cfg)
+        return default_dir(cfg.service)
     except AssistantError:
         return None
 

@@ -52,12 +52,13 @@ class Registry:
             try:
                 module = import_module(f"assistant.skills.{name}.skill")
                 skills.append(getattr(module, class_name)(cfg, state))
+            except AssistantError as error:
+                message = f"The skill {name} is switched off: {error.message}"
+                troubles.append(Trouble(code=f"skill.{name}", message=message, hint=error.hint))
             except Exception as error:
                 log.exception("the skill %s is left out", name)
-                reason = error.message if isinstance(error, AssistantError) else str(error)
-                hint = error.hint if isinstance(error, AssistantError) else ""
-                message = f"The skill {name} is switched off: {reason}"
-                troubles.append(Trouble(code=f"skill.{name}", message=message, hint=hint))
+                message = f"The skill {name} is switched off: {error}"
+                troubles.append(Trouble(code=f"skill.{name}", message=message))
         registry = cls(cfg, state, skills)
         registry.troubles = troubles
         return registry
@@ -95,6 +96,9 @@ class Registry:
         turn.abilities = self.abilities
         try:
             outcome = self._stop(turn) if intent.name == "system.stop" else None
+            if outcome is None and intent.slots.get("what") == "alarm" and "timer" in self._skills:
+                # "turn off the alarm" while nothing rings means the one that is set
+                skill, intent = self._skills["timer"], Intent("timer.cancel", {"kind": "alarm"})
             outcome = outcome or skill.handle(intent, turn)
         except SkillError as error:
             return Outcome(error.message, ok=False)

@@ -173,6 +173,16 @@ def kinds(log: EventLog) -> list[str]:
     return [e.kind for e in log.events if not isinstance(e, StateChanged)]
 
 
+def test_what_was_heard_too_unsurely_is_not_done(room: Callable[..., Room]) -> None:
+    """The scripted recogniser is sure of everything to 0.9."""
+    cfg = Config.model_validate({"asr": {"min_confidence": 0.95}, "turn": {"followup_ms": 0}})
+    r = room(["Set a timer for ten minutes."], cfg=cfg)
+    r.command()
+    r.log.wait(TurnEnded, outcome="not_heard")
+    assert r.voice.said == ["Sorry, I didn't catch that."]
+    assert r.log.of(ActionDone) == []
+
+
 def test_one_turn_from_wake_word_to_idle(room: Callable[..., Room]) -> None:
     cfg = Config.model_validate({"turn": {"followup_ms": 0}})
     r = room(["What time is it?"], cfg=cfg)

@@ -179,21 +179,6 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
         make_service(tmp_path / "file" / "state", Told()).run(lambda: Loop(1))
 
 
-def test_state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = Config(service=ServiceConfig(state_dir=str(tmp_path)))
-    assert service.state_dir_of(cfg) == tmp_path
-    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/assistant")
-    assert service.state_dir_of(Config()) == Path("/var/lib/assistant")
-
-
-def test_without_a_home_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
-    with pytest.raises(StateError, match=r"service\.state_dir"):
-        service.state_dir_of(Config())
-
-
 def test_kept_utterance_is_a_private_wav(tmp_path: Path) -> None:
     from assistant.listening import Heard
 

@@ -115,7 +115,7 @@ def emptied(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage_text, damage_truncated, damage_middle, foreign, emptied])
-def test_damaged_or_foreign_file_is_set_aside(path: Path, damage, caplog) -> None:
+def test_damaged_or_foreign_file_is_set_aside(path: Path, damage) -> None:
     path.parent.mkdir(parents=True)
     damage(path)
     before = path.read_bytes()
@@ -124,7 +124,7 @@ def test_damaged_or_foreign_file_is_set_aside(path: Path, damage, caplog) -> Non
     assert state.get("volume", 70) == 70
     state.set("volume", 55)
     assert len(state.warnings) == 1
-    assert "set aside" in caplog.text
+    assert "set aside" in state.warnings[0]
     aside = list(path.parent.glob(f"{FILE_NAME}.corrupt-20310506-070809*"))
     kept = [p for p in aside if not p.name.endswith(("-wal", "-shm"))]
     assert [p.read_bytes() for p in kept] == [before], "the user's file is kept as it was"
@@ -195,6 +195,16 @@ def test_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.delenv("STATE_DIRECTORY")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
     assert default_dir(ServiceConfig()).name == "assistant"
+
+
+@pytest.mark.parametrize("folder", ["", "~/timers"])
+def test_without_a_home_it_says_what_to_set(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_STATE_HOME", "STATE_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+    with pytest.raises(StateError, match="no home") as caught:
+        default_dir(ServiceConfig(state_dir=folder))
+    assert "service.state_dir" in caught.value.hint
 
 
 WRITER = """

@@ -237,6 +237,19 @@ def test_mistakes_get_a_sentence_and_an_exit_code(
     assert "Traceback" not in done.stderr
 
 
+def test_without_language_model_commands_are_answered() -> None:
+    absent = ("--set", "llm.model=/nowhere/talk.gguf")
+    done = assistant("ask", "--json", "volume 30 percent", *absent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines(done)[0]["action"] is not None
+    done = assistant("ask", "--json", *absent, stdin="do owls hoot\nvolume 40 percent\n")
+    talk, volume = lines(done)
+    assert "language model is missing" in talk["reply"]
+    assert volume["action"] is not None
+    assert done.returncode == 3
+    assert "/nowhere/talk.gguf" in done.stderr
+
+
 def test_a_truncated_model_is_named(tmp_path: Path) -> None:
     whole = clips.model("smollm2-135m-instruct")
     files = list(whole.glob("*.gguf")) if whole.is_dir() else [whole]
