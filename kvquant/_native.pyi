@@ -104,3 +104,35 @@ def step(caches: Sequence[Cache], tokens: NDArray[np.int32]) -> NDArray[np.float
 
 def available_isas() -> list[str]:
     """Instruction sets that this CPU can run, the best last."""
+
+class Tokenizer:
+    """Byte-level BPE of a GGUF file; equal to ``kvquant.tokenizer.Tokenizer`` token by token."""
+
+    @staticmethod
+    def open(path: str) -> Tokenizer: ...
+    @property
+    def n_vocab(self) -> int: ...
+    def encode(self, text: bytes, *, special: bool = False) -> list[int]:
+        """Tokens of UTF-8 text. special: spellings of control tokens become these tokens."""
+
+    def token_bytes(self, token: int, *, special: bool = False) -> bytes:
+        """The bytes that a token adds; none for a control token unless special."""
+
+    def special_id(self, spelling: str) -> int:
+        """-1 when no control token is spelled so."""
+
+class Sampler:
+    """Chooses tokens; the same seed gives the same choices on every machine."""
+
+    def __init__(
+        self,
+        *,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
+        seed: int = 0,
+    ) -> None: ...
+    def pick(self, logits: NDArray[np.float32], recent: NDArray[np.int32]) -> int:
+        """The next token; recent: the tokens that the penalty applies to."""

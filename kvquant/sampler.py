@@ -53,14 +53,17 @@ class Sampler:
 
     def _draw(self, scores: NDArray[np.float32], best: np.float32) -> int:
         s = self._sampling
-        if 0 < s.top_k < len(scores):
+        few = 0 < s.top_k < len(scores)
+        if few:
             candidates = np.argpartition(-scores, s.top_k - 1)[: s.top_k]
+            total = None
         else:
-            candidates = np.flatnonzero(scores > -np.inf)
-        # Likeliest first; of equals the lower id, so that a seed means one text.
-        candidates = candidates[np.lexsort((candidates, -scores[candidates]))]
+            candidates, total = self._likely(scores, best)
+        if few or s.top_p < 1.0 or s.min_p > 0.0:
+            # Likeliest first; of equals the lower id, so that a seed means one text.
+            candidates = candidates[np.lexsort((candidates, -scores[candidates]))]
         p = np.exp((scores[candidates].astype(np.float64) - best) / s.temperature)
-        p /= p.sum()
+        p /= p.sum() if total is None else total
         keep = len(p)
         if s.top_p < 1.0:
             keep = min(keep, int(np.searchsorted(np.cumsum(p), s.top_p)) + 1)
@@ -69,6 +72,21 @@ class Sampler:
         cumulative = np.cumsum(p[:keep])
         at = np.searchsorted(cumulative, self._random.random() * cumulative[-1], side="right")
         return int(candidates[min(int(at), keep - 1)])
+
+    def _likely(
+        self, scores: NDArray[np.float32], best: np.float32
+    ) -> tuple[NDArray[np.int64], float]:
+        """Tokens that top_p and min_p can leave, found without sorting the vocabulary.
+
+        Also returns the weight of all tokens, relative to the likeliest one. Tokens below the cut
+        hold less than 1 - top_p together, so none of them is wanted.
+        """
+        s = self._sampling
+        weights = np.exp((scores.astype(np.float64) - best) / s.temperature)
+        total = float(weights.sum())
+        cut = max(s.min_p, (1.0 - s.top_p) * total / len(scores))
+        # A shade lower, because of rounding; and never what has no weight at all.
+        return np.flatnonzero(weights >= max(0.999 * cut, 1e-300)), total
 
 
 def _penalise(

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,7 +13,9 @@
 
 #include "engine.h"
 #include "error.h"
+#include "sampler.h"
 #include "snapshot.h"
+#include "tokenizer.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -211,6 +214,14 @@ Matrix step(const std::vector<Cache*>& caches, Tokens tokens) {
   return logits.release();
 }
 
+int32_t pick(kvq::Sampler& sampler,
+             nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> logits,
+             Tokens recent) {
+  // A copy, since the penalty changes it.
+  std::vector<float> work(logits.data(), logits.data() + logits.shape(0));
+  return sampler.pick(work.data(), static_cast<int>(work.size()), recent.data(), recent.shape(0));
+}
+
 std::unique_ptr<Backend> load(const std::string& path, int threads, const std::string& kv,
                               const std::string& isa) {
   if (threads < 1 || threads > 256) throw Error("argument", "threads must be from 1 to 256");
@@ -257,6 +268,41 @@ NB_MODULE(_native, m) {
           [](const Backend& b, int n_ctx) { return std::make_unique<Cache>(b.engine(), n_ctx); },
           "n_ctx"_a)
       .def("close", &Backend::close);
+
+  nb::class_<kvq::Tokenizer>(m, "Tokenizer")
+      .def_static(
+          "open",
+          [](const std::string& path) {
+            const nb::gil_scoped_release unlocked;
+            return std::make_unique<kvq::Tokenizer>(kvq::Gguf::open(path));
+          },
+          "path"_a)
+      .def_prop_ro("n_vocab", &kvq::Tokenizer::vocab)
+      .def(
+          "encode",
+          [](const kvq::Tokenizer& t, nb::bytes text, bool special) {
+            return t.encode(std::string_view(text.c_str(), text.size()), special);
+          },
+          "text"_a, nb::kw_only(), "special"_a = false)
+      .def(
+          "token_bytes",
+          [](const kvq::Tokenizer& t, int32_t token, bool special) {
+            const std::string& bytes = t.token_bytes(token, special);
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "token"_a, nb::kw_only(), "special"_a = false)
+      .def("special_id", &kvq::Tokenizer::special_id, "spelling"_a);
+
+  nb::class_<kvq::Sampler>(m, "Sampler")
+      .def(
+          "__init__",
+          [](kvq::Sampler* self, float temperature, int top_k, float top_p, float min_p,
+             float repetition_penalty, uint64_t seed) {
+            new (self) kvq::Sampler({temperature, top_k, top_p, min_p, repetition_penalty, seed});
+          },
+          nb::kw_only(), "temperature"_a = 0.0f, "top_k"_a = 0, "top_p"_a = 1.0f, "min_p"_a = 0.0f,
+          "repetition_penalty"_a = 1.0f, "seed"_a = 0)
+      .def("pick", &pick, "logits"_a, "recent"_a);
 
   m.def("load", &load, "path"_a, nb::kw_only(), "threads"_a = 1, "kv"_a = "fp16", "isa"_a = "");
   m.def("step", &step, "caches"_a, "tokens"_a);

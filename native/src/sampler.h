@@ -29,14 +29,22 @@ class Sampler {
  private:
   double next_random();  // [0, 1)
 
-  SamplerSettings settings_;
-  uint64_t state_;
   struct Candidate {
     float logit;
+    float weight;  // relative to the likeliest token
     int32_t token;
   };
+  static bool likelier(const Candidate& a, const Candidate& b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+  }
+  double keep_top_k(const float* logits, int vocab, float best);
+  double keep_likely(const float* logits, int vocab, float best);
+  int32_t draw(double total);
+
+  SamplerSettings settings_;
+  uint64_t state_;
   std::vector<Candidate> candidates_;
-  std::vector<double> weights_;
+  std::vector<float> weights_;
 };
 
 }  // namespace kvq
