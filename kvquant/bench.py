@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kvquant.backend import ModelBackend, load_backend
 from kvquant.bench_peer import Peer
+from kvquant.engine import KV_KINDS
 from kvquant.errors import KvquantError, SettingError
 from kvquant.gguf import ModelFile
 from kvquant.hyperparams import Hyperparams
@@ -181,6 +182,9 @@ def run(options: argparse.Namespace, path: str) -> int:
     prompts = _numbers("prompts", options.prompts, 1) if options.prompts else []
     if options.rounds < 1:
         raise SettingError("bench.rounds", "There must be at least one round.")
+    for kv in options.kv.split(","):
+        if kv not in KV_KINDS:
+            raise SettingError("kv.unavailable", f"There is no KV cache {kv!r} yet.")
     peer = Peer(options.peer, path, options.threads) if options.peer else None
     params = Hyperparams.from_file(ModelFile.open(path))
     report: dict[str, Any] = {

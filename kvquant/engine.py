@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,22 @@ _END_OF_TURN = "<|im_end|>"
 class Engine:
     """One loaded model. Several may live at once; each holds its own weights."""
 
-    def __init__(self, file: ModelFile, backend: ModelBackend, name: str, n_ctx: int) -> None:
-        """backend: loaded from the same file; name: "native" or "reference".
+    def __init__(
+        self,
+        file: ModelFile,
+        backend: ModelBackend,
+        name: str,
+        n_ctx: int,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        """backend: loaded from the same file; name: "native" or "reference"; tokenizer: built
+        from its metadata, if it is built already.
 
         Raises ModelFileError, SettingError.
         """
         params = Hyperparams.from_file(file)
         _check_context(params, n_ctx)
-        self.tokenizer = Tokenizer.from_metadata(file.metadata)
+        self.tokenizer = tokenizer or Tokenizer.from_metadata(file.metadata)
         self.chat = ChatFormat(self.tokenizer, file.metadata)
         self.n_ctx = n_ctx
         self.info = _info(file, params, self.tokenizer, backend=name, isa=backend.isa)
@@ -80,8 +89,12 @@ class Engine:
             )
         file = ModelFile.open(path)
         _check_context(Hyperparams.from_file(file), n_ctx)
-        name, loaded = load_backend(backend, os.fspath(path), threads=threads, kv=kv)
-        return cls(file, loaded, name, n_ctx)
+        # The native engine reads weights while this thread builds the tokenizer.
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            loading = pool.submit(load_backend, backend, os.fspath(path), threads=threads, kv=kv)
+            tokenizer = Tokenizer.from_metadata(file.metadata)
+            name, loaded = loading.result()
+        return cls(file, loaded, name, n_ctx, tokenizer)
 
     def chat_prompt(self, messages: Sequence[Message]) -> list[int]:
         """Tokens of a conversation in the model's chat format, ready for the answer.

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,25 @@ def test_threads_do_not_change_the_result(tiny_path: Path) -> None:
         cache.forward(ids(100), 0, 0)
         results.append(cache.forward(ids(1), 100, 1))
     assert all(np.array_equal(r, results[0]) for r in results)
+
+
+def test_two_models_work_at_once(tiny_path: Path) -> None:
+    backends = [_native.load(str(tiny_path), threads=2) for _ in range(2)]
+    # Two caches of each model, every one in a thread of its own.
+    caches = [b.cache(512) for b in backends for _ in range(2)]
+
+    def work(seed: int) -> NDArray[np.float32]:
+        tokens = ids(120, seed=seed)
+        for i, token in enumerate(tokens):
+            logits = caches[seed].forward(np.array([token], np.int32), i, 1)
+        return logits
+
+    with ThreadPoolExecutor(len(caches)) as pool:
+        together = list(pool.map(work, range(len(caches))))
+    for cache in caches:
+        cache.truncate(0)
+    for seed, logits in enumerate(together):
+        assert np.array_equal(work(seed), logits)
 
 
 def test_damaged_files_are_one_sentence(tiny_path: Path, tmp_path: Path) -> None:
