@@ -125,7 +125,7 @@ class Grammar(Understander):
             if memo[key] is None:
                 return None
             slots.update(memo[key])
-        if "name" in slots and not result.intent_data.slots:
+        if "name" in slots and "name" not in (result.intent_data.slots or {}):
             slots["name"] = _as_said(slots["name"], original)
         return slots
 

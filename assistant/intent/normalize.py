@@ -57,13 +57,16 @@ _SPELLED_MERIDIEM = re.compile(r"(?<=\w)\s([ap])\sm(?=$|[\s.,!?])")
 _LETTERS = re.compile(r"(?<![\w.])(?:[a-z]\.){2,}(?![a-z])")
 _SENTENCE_MARKS = re.compile(r"[!?;…\"“”()\[\]{}¡¿*_~<>|\\]+")
 _COMMA_OR_STOP = re.compile(r"[.,:](?!\d)|(?<!\d)[,:]")
+_BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _SPACE = re.compile(r"\s+")
 
 _PREFIXES = (
-    "hey there", "hello there", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
+    "hey there", "hello there", "hi there", "good morning", "good evening", "listen", "and",
+    "and then", "also", "then", "next", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
     "uhm", "hmm", "er", "ah", "well", "so", "now", "right", "alright", "all right", "yeah", "yes",
     "please", "kindly", "just", "actually", "excuse me", "sorry",
     "could you", "can you", "would you", "will you", "could you please", "would you mind",
+    "do you mind",
     "would you be so kind as to", "do me a favor and", "do me a favour and",
     "i would like you to", "i want you to", "i need you to", "you could", "go ahead and",
 )  # fmt: skip
@@ -71,7 +74,8 @@ _SUFFIXES = (
     "please", "thank you", "thanks", "thank you very much", "thank you so much", "many thanks",
     "thanks a lot", "cheers", "ta", "for me", "would you", "will you", "could you", "can you",
     "if you can", "if you could", "if you do not mind", "if you would", "um", "uh", "erm", "er",
-    "okay", "ok", "alright", "all right", "mate", "dear", "buddy", "right away", "now please",
+    "okay", "ok", "alright", "all right", "mate", "dear", "buddy", "man", "bro", "honey", "darling",
+    "sir", "right away", "now please", "if possible", "as well", "then", "real quick", "quickly",
 )  # fmt: skip
 
 
@@ -86,7 +90,8 @@ def normalize(text: str) -> str:
     plain = _MERIDIEM.sub(r"\1m ", plain)
     plain = _LETTERS.sub(lambda match: match.group().replace(".", ""), plain)
     plain = _SENTENCE_MARKS.sub(" ", plain)
-    plain = _COMMA_OR_STOP.sub(" ", plain)
+    # ".5" would lose its point with the punctuation and be five
+    plain = _COMMA_OR_STOP.sub(" ", _BARE_POINT.sub("0.", plain))
     plain = _SPACE.sub(" ", _HESITATION.sub(" ", plain)).strip()
     for pattern, word in _MISHEARD:
         plain = pattern.sub(word, plain)
@@ -103,11 +108,31 @@ def strip_courtesy(text: str) -> str:
     start, end = 0, len(words)
     while taken := _phrase_length(words, start, end, _PREFIX_SET, at_end=False):
         start += taken
+        if words[start - 1] == "mind" and start < end:  # "would you mind setting"
+            words[start] = _VERBS.get(words[start], words[start])
     while taken := _phrase_length(words, start, end, _SUFFIX_SET, at_end=True):
         end -= taken
     return " ".join(words[start:end]) if start < end else text
 
 
+_VERBS = {
+    "adding": "add",
+    "canceling": "cancel",
+    "cancelling": "cancel",
+    "giving": "give",
+    "making": "make",
+    "putting": "put",
+    "raising": "raise",
+    "repeating": "repeat",
+    "lowering": "lower",
+    "setting": "set",
+    "speaking": "speak",
+    "starting": "start",
+    "stopping": "stop",
+    "telling": "tell",
+    "turning": "turn",
+    "waking": "wake",
+}
 _PREFIX_SET = frozenset(_PREFIXES)
 _SUFFIX_SET = frozenset(_SUFFIXES)
 _LONGEST = max(len(phrase.split()) for phrase in _PREFIXES + _SUFFIXES)

@@ -14,6 +14,7 @@ from typing import Any
 
 from assistant.intent.values.duration import UNITS_BY_WORD, find_duration, parse_duration
 from assistant.intent.values.number import find_numbers, parse_number
+from assistant.intent.values.ordinal import parse_ordinal
 from assistant.intent.values.percent import parse_percent
 from assistant.intent.values.when import parse_time
 
@@ -25,6 +26,7 @@ A dictionary fills several slots at once.
 
 MAX_NAME_WORDS = 10
 MAX_LABEL_WORDS = 4
+MAX_PLACE = 100
 
 _ARTICLES = re.compile(r"^(?:the|a|an|my|our|that|this|some)\s+")
 
@@ -41,6 +43,8 @@ _NO_LABEL = frozenset(
         "several while bit new brand last first second next running current now please half",
         "quarter",
         "pause resume restart reset unpause continue repeat snooze check show list change rename",
+        "the a an sound schedule setting starting making putting giving stopping",
+        "minus negative plus point",
     )
     for word in line.split()
 )
@@ -67,7 +71,9 @@ def label(text: str, now: datetime) -> str | None:
         return None
     if any(word in _NO_LABEL or word in UNITS_BY_WORD for word in words):
         return None
-    return None if find_numbers(text) else " ".join(words)
+    # "timer for friday at noon": a day or a time is no name
+    named = " ".join(words)
+    return None if find_numbers(text) or parse_time(named, now) else named
 
 
 def timed(text: str, now: datetime) -> dict[str, Any] | None:
@@ -83,22 +89,62 @@ def timed(text: str, now: datetime) -> dict[str, Any] | None:
     return {"duration": span.value, "name": named} if named else None
 
 
+def labelled(text: str, now: datetime) -> dict[str, Any] | None:
+    """A name with a length after it: "pizza 14 minutes"."""
+    words = text.casefold().split()
+    for cut in range(1, min(MAX_LABEL_WORDS + 1, len(words))):
+        named, seconds = label(" ".join(words[:cut]), now), duration(" ".join(words[cut:]), now)
+        if named and seconds is not None:
+            return {"name": named, "duration": seconds}
+    return None
+
+
 def which(text: str, now: datetime) -> dict[str, Any] | None:
-    """What tells one timer from the others: its name, its length, or its place."""
+    """What tells one timer from the others: its name, length, place, or time of day."""
     words = _ARTICLES.sub("", text.casefold().strip())
     if words in _PLACES:
         place = _PLACES[words]
         return {"which": place} if place else {}
+    nth = parse_ordinal(words)
+    if nth is not None and 0 < nth <= MAX_PLACE:
+        return {"which": nth}
     named = label(text, now)
-    return {"name": named} if named else timed(text, now)
+    found = {"name": named} if named else timed(text, now)
+    moment = None if found else time(text, now)
+    return {"until": moment} if moment else found
+
+
+def place(text: str, now: datetime) -> int | None:
+    """A number that counts timers, as in "timer number two"."""
+    number = parse_number(text)
+    return number if isinstance(number, int) and 0 < number <= MAX_PLACE else None
+
+
+def more(text: str, now: datetime) -> int | float | None:
+    """Seconds of a length that is said to be one more: "five more minutes"."""
+    return duration(text, now) if _MORE.search(text) else None
 
 
 def time(text: str, now: datetime) -> str | None:
     """A moment as ISO 8601 text. A bare number is none: "ten" may be minutes."""
     if parse_number(text) is not None or _starts_with_preposition(text):
         return None
-    found = parse_time(text, now)
+    return _moment(text, now)
+
+
+def _moment(text: str, now: datetime) -> str | None:
+    found = parse_time(_exactly(text), now)
     return found.at.isoformat(timespec="seconds") if found and found.has_time else None
+
+
+def _exactly(text: str) -> str:
+    """The value without "about", "exactly", "or so": it is set as it was said."""
+    return _HEDGE_AFTER.sub("", _HEDGE_BEFORE.sub("", text.casefold()))
+
+
+def duration(text: str, now: datetime) -> int | float | None:
+    """Seconds."""
+    return parse_duration(_exactly(text))
 
 
 def end(text: str, now: datetime) -> dict[str, Any] | None:
@@ -108,7 +154,7 @@ def end(text: str, now: datetime) -> dict[str, Any] | None:
     """
     if _starts_with_preposition(text):
         return None
-    seconds = parse_duration(text)
+    seconds = duration(text, now)
     if seconds is not None:
         return {"duration": seconds}
     number = parse_number(text)
@@ -118,13 +164,26 @@ def end(text: str, now: datetime) -> dict[str, Any] | None:
     return {"until": moment} if moment else None
 
 
+def until(text: str, now: datetime) -> dict[str, Any] | None:
+    """What stands after "until" or "at": a bare number is an hour, "1500 hours" a time."""
+    moment = None if _starts_with_preposition(text) else _moment(text, now)
+    return {"until": moment} if moment else end(text, now)
+
+
 def _starts_with_preposition(text: str) -> bool:
     """The templates hold these words; read as a part of the value, "for ten" is ten o'clock."""
     return text.partition(" ")[0] in _PREPOSITIONS
 
 
 def level(text: str, now: datetime) -> dict[str, Any] | None:
-    """A place on the scale from 0 to 100; ``said`` is kept when it was off the scale."""
+    """A place on the scale from 0 to 100; ``said`` is kept when it was off the scale.
+
+    "Seven out of ten" is 70.
+    """
+    tenth = _OF_TEN.sub("", text)
+    if tenth != text:
+        number = parse_number(tenth)
+        return {"level": number * 10} if number is not None and 0 <= number <= 10 else None
     found = parse_percent(text)
     if found is None:
         return None
@@ -132,28 +191,43 @@ def level(text: str, now: datetime) -> dict[str, Any] | None:
 
 
 def percent(text: str, now: datetime) -> int | float | None:
-    """A part of the scale, such as a step of "20 percent"."""
+    """A part of the scale, such as a step of "20 percent"; "to 20" is none."""
+    if _starts_with_preposition(text):
+        return None
     found = parse_percent(text)
     return found.said if found is not None else None
 
 
 _PREPOSITIONS = frozenset(["for", "at", "until", "till", "to", "in", "of", "from", "after", "by"])
 
+_HEDGE_BEFORE = re.compile(
+    r"^(?:(?:about|around|roughly|approximately|exactly|precisely|only|just|like|the next"
+    r"|say) )+"
+)
+_HEDGE_AFTER = re.compile(r"(?: (?:exactly|precisely|sharp|or so|on the dot|please))+$")
+
+_MORE = re.compile(r"\b(?:more|extra|another|additional)\b")
+_OF_TEN = re.compile(r" out of (?:ten|10)$")
+
 _PLACES = {
     **dict.fromkeys(("last", "latest", "newest", "most recent"), "last"),
-    **dict.fromkeys(("first", "oldest"), "first"),
+    "oldest": "first",
     **dict.fromkeys(("current", "running", "active", "only"), ""),
 }
 
 PARSERS: dict[str, Parser] = {
-    "duration": lambda text, now: parse_duration(text),
+    "duration": duration,
     "end": end,
     "level": level,
     "name": name,
     "label": label,
+    "labelled": labelled,
+    "more": more,
     "number": lambda text, now: parse_number(text),
     "percent": percent,
+    "place": place,
     "time": time,
     "timed": timed,
+    "until": until,
     "which": which,
 }

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from assistant.intent.values.cardinal import (
     TEENS,
     TENS,
-    UNITS,
     ZEROS,
     Tokens,
     digits_at,
@@ -269,8 +268,10 @@ def _with_minutes(tokens: Tokens, hit: ClockHit) -> ClockHit:
     word = word_at(tokens, at)
     if word == "hundred" and word_at(tokens, at + 1) == "hours":
         return ClockHit(replace(clock, exact=True), at + 2)
-    if word in ("oh", "o", "zero") and word_at(tokens, at + 1) in UNITS:
-        return ClockHit(replace(clock, minute=UNITS[word_at(tokens, at + 1)]), at + 2, loose=True)
+    if word in ("oh", "o", "zero"):
+        unit = _match_count(tokens, at + 1, 9)
+        if unit is not None and unit[0] and unit[1] == at + 2:
+            return ClockHit(replace(clock, minute=unit[0]), at + 2, loose=True)
     if word == "h" and digits_at(tokens, at + 1) is not None:
         at += 1
     minutes = _match_count(tokens, at, 59)

@@ -7,6 +7,7 @@ lengths are None: nothing is set that nobody said.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -65,6 +66,8 @@ _ENDS = {"", ".", ",", "!", "?", "please", "thanks", "thank", "now", "later", "a
 """What may follow "one hour thirty" for the thirty to be minutes."""
 _ENDS_AFTER_AND = {"", ".", ",", "!", "?", "please", "thanks", "thank"}
 """What may follow "one hour and thirty"."""
+_HYPHENED = re.compile(r"(?<=[a-z\d])-(?=(?:an?|and)-[a-z])|(?<=-an)-|(?<=-and)-|(?<=-a)-", re.I)
+"""The hyphens of "half-an-hour" and "two-and-a-half-hour"; each is as long as the space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def parse_duration(
     colon: how "1:30" is read; None refuses it. "1:30:00" is always hours, minutes, seconds.
     0 is a duration; what to do with it is the caller's business.
     """
-    tokens = tokenize(text)
+    tokens = tokenize(_HYPHENED.sub(" ", text))
     while tokens and tokens[-1].text in (".", "!", "?", ","):
         tokens.pop()
     start = 1 if word_at(tokens, 0) == "for" else 0
@@ -139,7 +142,7 @@ def find_duration(text: str) -> Span[int | float] | None:
 
 def find_durations(text: str) -> list[Span[int | float]]:
     """All durations in a sentence that are sure, from left to right."""
-    tokens = tokenize(text)
+    tokens = tokenize(_HYPHENED.sub(" ", text))
     spans: list[Span[int | float]] = []
     i = 0
     while i < len(tokens):

@@ -15,17 +15,20 @@ from assistant.skills import spoken
 from assistant.skills.timer.scheduler import Timer
 
 _ALL = frozenset(("all", "both", "all of them", "both of them", "every one", "everything"))
-_NOUN = re.compile(r"\s+(?:timer|one)$")
+ALARM = " alarm"
+_NOUN = re.compile(r"\s+(?:timer|alarm|one)$")
 _ARTICLE = re.compile(r"^(?:the|my|our)\s+")
 
 
 def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
-    """The timers that the slots id, which, name and duration leave.
+    """The timers that the slots id, which, name, duration and until leave.
 
-    Raises SkillError that says which name or length is not known.
+    timers: in the order that a place such as the second counts in.
+    Raises SkillError that says which name, length, time or place is not known.
     """
     if not timers:
-        raise SkillError("timer.none", "No timers are set.")
+        kind = "alarm" if slots.get("kind") == "alarm" else "timer"
+        raise SkillError("timer.none", f"No {kind}s are set.")
     if "id" in slots:
         return [t for t in timers if t.id == slots["id"]] or _unknown(timers, "That timer is over.")
     if name := slots.get("name"):
@@ -35,6 +38,14 @@ def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
         timers = [t for t in timers if abs(t.seconds - seconds) < 0.5] or _unknown(
             timers, f"There is no timer of {wanted}."
         )
+    if until := slots.get("until"):
+        timers = _ending(timers, datetime.fromisoformat(until)) or _unknown(
+            timers, "None ends at that time."
+        )
+    if isinstance(place := slots.get("which"), int):
+        if place > len(timers):
+            _unknown(timers, f"There is no {spoken.ordinal(place)} timer.")
+        return [timers[place - 1]]
     if slots.get("which") == "last":
         return [max(timers, key=lambda t: t.id)]
     if slots.get("which") == "first":
@@ -47,6 +58,19 @@ def named(timers: Sequence[Timer], name: str) -> list[Timer]:
     wanted = _words(name)
     exact = [t for t in timers if t.name and _words(t.name) == wanted]
     return exact or [t for t in timers if t.name and set(wanted) <= set(_words(t.name))]
+
+
+def _ending(timers: Sequence[Timer], until: datetime) -> list[Timer]:
+    """Those that end at this moment, else at this time of day, be it am or pm."""
+    half_day = 43_200
+    away = {t.id: abs((t.ends - until).total_seconds()) for t in timers}
+    exact = [t for t in timers if away[t.id] < 1]
+    return exact or [t for t in timers if min(away[t.id] % half_day, -away[t.id] % half_day) < 1]
+
+
+def is_alarm(timer: Timer) -> bool:
+    """Whether it was set as an alarm; they differ from timers in their name only."""
+    return timer.name.endswith(ALARM)
 
 
 def answer(text: str, timers: Sequence[Timer], now: datetime) -> dict[str, Any] | None:
@@ -81,7 +105,9 @@ def describe(timer: Timer, among: Sequence[Timer] = ()) -> str:
 
 
 def title(timer: Timer) -> str:
-    """ "pasta timer" or "10 minute timer"."""
+    """ "pasta timer", "10 minute timer" or "7 AM alarm"."""
+    if is_alarm(timer):
+        return timer.name
     if timer.name:
         return f"{timer.name} timer"
     return re.sub(r"(day|hour|minute|second)s\b", r"\1", spoken.length(timer.seconds)) + " timer"
