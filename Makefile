@@ -35,10 +35,7 @@ bench: $(VENV)/.dev
 
 # The base install: what runs on a Raspberry Pi. No torch.
 $(VENV)/.base: pyproject.toml $(NATIVE) | system
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -m venv --upgrade-deps $(VENV) || \
-	  { echo "Python cannot make a virtual environment; on Debian: sudo apt install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv --upgrade-deps $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
@@ -47,15 +44,31 @@ $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --editable '.[whisper,vosk,train,dev]'
 	@touch $@
 
-# PortAudio opens the microphone and the speaker. The demo and the tests do without it.
+# What a fresh Debian or Raspberry Pi OS may lack: installed as root, else named in one line.
+# PortAudio opens the microphone and the speaker; the demo and the tests do without it.
 system:
-	@ldconfig -p 2>/dev/null | grep -q libportaudio.so.2 || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get install -y -qq libportaudio2 >/dev/null 2>&1 || \
-	    { apt-get update -qq && apt-get install -y -qq libportaudio2; } >/dev/null 2>&1; \
-	  fi; \
-	  ldconfig -p 2>/dev/null | grep -q libportaudio.so.2 || \
-	    echo "For a real microphone and speaker, install PortAudio: sudo apt install libportaudio2"; }
+	@command -v $(PYTHON) >/dev/null && \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.11"; exit 1; }
+	@PATH="$$PATH:/usr/sbin:/sbin"; \
+	packages() { \
+	  command -v $${CXX:-c++} >/dev/null || echo g++; \
+	  $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv; \
+	  $(PYTHON) -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' \
+	    2>/dev/null || echo python3-dev; \
+	  ldconfig -p 2>/dev/null | grep -q libportaudio.so.2 || echo libportaudio2; \
+	}; \
+	need=$$(packages | xargs); \
+	if [ "$$need" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  { apt-get install -y -qq $$need || { apt-get update -qq && apt-get install -y -qq $$need; }; } \
+	    >/dev/null 2>&1; \
+	  need=$$(packages | xargs); \
+	fi; \
+	case "$$need" in \
+	"") ;; \
+	libportaudio2) echo "For a real microphone and speaker: sudo apt install libportaudio2" ;; \
+	*) echo "Something is missing, please install it: sudo apt install $$need"; exit 1 ;; \
+	esac
 
 clean:
 	rm -rf $(VENV) build
