@@ -89,8 +89,8 @@ def test_the_report_has_the_agreed_keys(
 
 @pytest.mark.parametrize(
     "wrong",
-    [["--depths", "x"], ["--batch", "0"], ["--depths", "500"], ["--rounds", "0"], ["--kv", "fp16,static3"],
-     ["--peer", "/nowhere"]],
+    [["--depths", "x"], ["--batch", "0"], ["--depths", "500"], ["--rounds", "0"],
+     ["--kv", "fp16,static3"], ["--peer", "/nowhere"]],
 )  # fmt: skip
 def test_wrong_use_is_one_line(
     tiny_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]
