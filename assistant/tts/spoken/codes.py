@@ -56,6 +56,9 @@ _EMERGENCY = re.compile(
 )
 _DATE = r"\d{1,2}\.\d{1,2}\.[12]\d{3}(?![\d.])"
 _DOTTED = re.compile(rf"(?<![\w.,])(?!{_DATE})v?(?P<n>\d+(?:\.\d+){{2,}})(?![\w,])", re.IGNORECASE)
+_SPACED_THOUSANDS = re.compile(
+    r"(?<![\w.,:/$+-])(?<!\d )(?P<n>[1-9]\d{0,2}(?: \d{3})* 000)(?![\w%/-]|[.,:]\d| \d)"
+)
 _LONG = re.compile(r"(?<![\w.,-])\d{11,}(?![\w.,]\d)")
 
 
@@ -71,6 +74,7 @@ def codes(text: str) -> str:
     text = _HANDLE.sub("at ", text)
     text = _STATE_ZIP.sub(_state_zip, text)
     text = _CARD.sub(lambda m: _groups(m[0]), text)
+    text = _SPACED_THOUSANDS.sub(lambda m: m["n"].replace(" ", ","), text)
     text = _PHONE.sub(lambda m: _groups(m[0]), text)
     text = _ZIP_PLUS.sub(lambda m: _groups(m[0]), text)
     text = _CUED.sub(lambda m: m["cue"] + _groups(m["code"]), text)

@@ -42,6 +42,14 @@ _FIGURES = re.compile(
 _WEEKDAY = re.compile(
     rf"\b(?P<day>{'|'.join(_DAYS)})\b\.?(?=,? (?:{'|'.join([*MONTHS, *_SHORT])})\b|,? \d)"
 )
+_DAY_RANGE = re.compile(
+    rf"\b(?P<a>{'|'.join(_DAYS)})\.?\s?[-–]\s?(?P<b>{'|'.join(_DAYS)})\b"
+    r"(?:\.(?=[,;]?\s?[a-z\d]))?(?!\w)"
+)
+_MONTH_RANGE = re.compile(
+    rf"\b(?P<a>{'|'.join(_SHORT)})\.?\s?[-–]\s?(?P<b>{'|'.join(_SHORT)})\b"
+    r"(?:\.(?=[,;]?\s?[a-z]))?(?!\w|\.?\s?\d)"
+)
 _MONTH_DAY = re.compile(
     rf"\b{_MONTH} (?P<d>{_DAY})(?:st|nd|rd|th)?(?![\w/:%°$€£]|[.,]\d)"
     rf"(?:\s?[-–]\s?(?P<d2>{_DAY})(?:st|nd|rd|th)?(?![\w/:%]|[.,]\d))?"
@@ -87,6 +95,8 @@ def dates(text: str) -> str:
     text = _SHORT_DECADE.sub(lambda m: plural(cardinal(int(m["d"]))), text)
     text = _ISO.sub(_iso, text)
     text = _FIGURES.sub(_figures, text)
+    text = _DAY_RANGE.sub(lambda m: f"{_DAYS[m['a']]} to {_DAYS[m['b']]}", text)
+    text = _MONTH_RANGE.sub(lambda m: f"{_name(m['a'])} to {_name(m['b'])}", text)
     text = _WEEKDAY.sub(lambda m: _DAYS[m["day"]], text)
     text = _MONTH_DAY.sub(_month_day, text)
     text = _DAY_MONTH.sub(_day_month, text)

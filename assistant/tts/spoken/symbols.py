@@ -46,7 +46,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇�
 _POWER = re.compile(r"\^\s?\(?\{?(-?\d+)\}?\)?")
 _TIMES = re.compile(r"(?<=\d)\s?(?P<sign>[×*]|[xX](?=\s?\d))\s?(?=\d|[a-z]\b|\()")
 _FOLD = re.compile(r"(?<=\d)[xX×](?!\w)")
-_MINUS = re.compile(r"(?<=\d)\s+[-–]\s+(?=\d)")
+_MINUS = re.compile(r"(?<=\d)\s+[-–]\s+(?=\d)|(?<=\d)[-–](?=\d+(?:\.\d+)?\s?=)")
 _PLUS_MINUS = re.compile(r"\s*(?:±|\+/-)\s*")
 _FORMULA = re.compile(r"[=+×*÷√^]|\d\s?/\s?\d|\d [-–] \d")
 
@@ -84,6 +84,9 @@ _ARROW = re.compile(r"\s*(?:<?[-=]+>|⟶|➔|➜|➡)\s*")
 _LESS = re.compile(r"(?<=[\w) ])\s*(?P<sign><=|>=|<|>)\s*(?=[\w(-])")
 _ABOUT = re.compile(r"(?<!\w)~\s?(?=\d|[a-z]+\b)")
 _JOINED_LETTERS = re.compile(r"\b([A-Z]{1,3})&([A-Z]{1,3})\b")
+_EITHER = re.compile(
+    r"\b(he|she|him|her|his|hers|yes|no|on|off)/(she|he|her|his|him|hers|no|yes|off|on)\b", re.I
+)
 _AND_OR = re.compile(r"\b(and|And)/(or)\b")
 _SLASH = re.compile(r"\s*/\s*")
 _BETWEEN = re.compile(r"(?<=\w)\s?–\s?(?=\w)")
@@ -158,6 +161,7 @@ def _times(match: re.Match[str]) -> str:
 def signs(text: str) -> str:
     """Every sign that is left as a word or a pause; run last."""
     text = _JOINED_LETTERS.sub(lambda m: f"{' '.join(m[1])} and {' '.join(m[2])}", text)
+    text = _EITHER.sub(r"\1 or \2", text)
     text = _AND_OR.sub(r"\1 \2", text)
     text = _ARROW.sub(" to ", text)
     text = _ABOUT.sub("about ", text)

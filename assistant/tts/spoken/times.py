@@ -53,6 +53,8 @@ def _hour_minute(text: str) -> str:
 def _clock(text: str) -> str:
     """A time without a.m. or p.m.: "9:00" -> "nine o'clock", "22:00" -> "twenty-two hundred"."""
     hour, minute, *rest = (int(part) for part in text.split(":"))
+    if rest and not rest[0]:  # "1:30:00" is a length or a full minute
+        rest = []
     if not minute and not rest:
         if hour in (0, 24):
             return "midnight"

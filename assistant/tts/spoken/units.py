@@ -125,6 +125,12 @@ UNITS: dict[str, tuple[str, str]] = _regular(
 """Symbol -> singular, plural. Only read as a unit after a number."""
 
 _POWERS = {"²": "square", "2": "square", "³": "cubic", "3": "cubic"}
+for _unit in ("m", "km", "ft"):
+    for _square in ("²", "2", "^2"):
+        UNITS[f"{_unit}/s{_square}"] = (
+            f"{UNITS[_unit][0]} per second squared",
+            f"{UNITS[_unit][1]} per second squared",
+        )
 _LENGTHS = ("km", "m", "cm", "mm", "ft", "mi", "in")
 for _symbol in _LENGTHS:
     _one, _many = UNITS.get(_symbol, ("inch", "inches"))
@@ -147,6 +153,9 @@ _SPACED_DEGREE = re.compile(r"(?<=\d)\s?°\s+(?=[CF]\b)")
 _LONE_PER = re.compile(
     r"(?<![\w/])(?P<a>km|m|mi|MB|GB|kB|Mbit|Gbit)/(?P<b>h|s|hr|sec|min)(?![\w/])"
 )
+_MILLIONS = re.compile(r"(?<![\w.,])(\d+\.\d+)M(?![\w²³])")
+_BY = re.compile(rf"(\d\s?(?:{'|'.join(_LENGTHS)}))\s?[xX×]\s?(?=\d)")
+_COUNTED_PER = re.compile(r"(?<=\d )([a-z]{3,}s)/(s|sec|min|h|hr)(?![\w/])")
 
 
 def per(symbol: str) -> str:
@@ -157,6 +166,7 @@ def per(symbol: str) -> str:
 def units(text: str) -> str:
     """Quantities with a unit as words."""
     text = _SPACED_DEGREE.sub("°", text)
+    text = _MILLIONS.sub(r"\1 million", text)
     text = _FEET_INCHES.sub(
         lambda m: (
             f"{amount(m['feet'])} {'foot' if is_one(m['feet']) else 'feet'} "
@@ -164,7 +174,9 @@ def units(text: str) -> str:
         ),
         text,
     )
+    text = _BY.sub(r"\1 by ", text)
     text = _QUANTITY.sub(_quantity, text)
+    text = _COUNTED_PER.sub(lambda m: f"{m[1]} per {UNITS[m[2]][0]}", text)
     text = _INCHES.sub(_inches, text)
     return _LONE_PER.sub(lambda m: f"{UNITS[m['a']][1]} per {UNITS[m['b']][0]}", text)
 
