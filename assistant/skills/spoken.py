@@ -31,9 +31,11 @@ def about(seconds: float) -> str:
 
 
 def time_of_day(moment: datetime, twenty_four_hour: bool = False) -> str:
-    """ "7:05 PM", or "19:05"; the full hour is "7 PM"."""
+    """ "7:05 PM", or "19:05"; the full hour is "7 PM", twelve "noon" or "midnight"."""
     if twenty_four_hour:
         return f"{moment.hour}:{moment.minute:02d}"
+    if moment.minute == 0 and moment.hour % 12 == 0:
+        return "noon" if moment.hour else "midnight"
     half = "AM" if moment.hour < 12 else "PM"
     hour = moment.hour % 12 or 12
     return f"{hour}:{moment.minute:02d} {half}" if moment.minute else f"{hour} {half}"

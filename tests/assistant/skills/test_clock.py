@@ -32,10 +32,10 @@ ZONE = ZoneInfo("Europe/London")
 @pytest.mark.parametrize(
     ("hour", "minute", "twelve", "twenty_four"),
     [
-        (0, 0, "It's 12 AM.", "It's 0:00."),
+        (0, 0, "It's midnight.", "It's 0:00."),
         (0, 5, "It's 12:05 AM.", "It's 0:05."),
         (9, 30, "It's 9:30 AM.", "It's 9:30."),
-        (12, 0, "It's 12 PM.", "It's 12:00."),
+        (12, 0, "It's noon.", "It's 12:00."),
         (19, 45, "It's 7:45 PM.", "It's 19:45."),
         (23, 59, "It's 11:59 PM.", "It's 23:59."),
     ],

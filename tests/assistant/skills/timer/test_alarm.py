@@ -76,7 +76,7 @@ def test_a_ringing_timer_may_be_called_an_alarm(talk: Talk) -> None:
     assert len(talk.registry.scheduler.due().rings) == 1
     outcome = talk.say("turn off the alarm")
     assert (outcome.reply, outcome.control) == ("", "stop")
-    assert talk.reply("what alarms are set").startswith("The 12 PM alarm rings tomorrow")
+    assert talk.reply("what alarms are set").startswith("The noon alarm rings tomorrow")
 
 
 @pytest.mark.parametrize(
