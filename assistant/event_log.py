@@ -62,6 +62,8 @@ class StatusLine:
         self._show = show
         self._state = "starting"
         self._troubles: dict[str, str] = {}
+        self._turns: dict[str, int] = {}
+        """Code to turn of the troubles that turns had; a later one that works ends them."""
         self._shown = ""
 
     @property
@@ -73,6 +75,12 @@ class StatusLine:
     def __call__(self, event: Event) -> None:
         if isinstance(event, Trouble):
             self._troubles[event.code] = event.message
+            if event.turn:
+                self._turns[event.code] = event.turn
+        elif isinstance(event, TurnEnded) and event.outcome == "answered":
+            for code in [c for c, turn in self._turns.items() if turn < event.turn]:
+                del self._turns[code]
+                self._troubles.pop(code, None)
         elif isinstance(event, Recovered):
             self._troubles.pop(event.code, None)
         elif isinstance(event, StateChanged):

@@ -7,6 +7,7 @@ out to be the end of the turn the transcript is there already.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ from assistant.config import Config
 from assistant.events import Event, PartialTranscript, SpeechEnded, SpeechStarted
 from assistant.intent.base import Intent
 from assistant.intent.completeness import Completeness, judge
+from assistant.recognition import Recognition
 from assistant.vad.base import Vad
 from assistant.vad.level import level_db
 from assistant.vad.segmenter import Decision, Segmenter
@@ -88,8 +90,14 @@ class Listener:
         self._understand = understand
         self._emit = emit
         self._segmenter = Segmenter(cfg.turn, cfg.vad)
+        self._max_speech = cfg.turn.max_speech_ms * SAMPLE_RATE // 1000
+        self._tail = cfg.turn.tail_ms * SAMPLE_RATE // 1000
         self._asr = ThreadPoolExecutor(1, thread_name_prefix="asr")
         self._memory: deque[Frame] = deque(maxlen=MEMORY_FRAMES)
+        self._recognition: Recognition | None = None
+        self._control: Future[Hypothesis] | None = None
+        self._cancel = threading.Event()
+        self._deadline: int | None = None
         self._forget()
         self._turn = 0
         self._wake_word = ""
@@ -99,7 +107,6 @@ class Listener:
         self._vocabulary: Sequence[str] = ()
 
     def _forget(self) -> None:
-        self._recognising = False
         self._includes_wake = False
         self._batch: list[Pcm] = []
         self._held: list[Pcm] = []
@@ -150,8 +157,15 @@ class Listener:
             if decision.kind == "ended":
                 self._restart()
                 if audio and len(audio) * FRAME_SAMPLES <= CONTROL_SECONDS * SAMPLE_RATE:
-                    return self._asr.submit(self._recognise, np.concatenate(audio))
+                    return self._decode_control(np.concatenate(audio))
         return None
+
+    def _decode_control(self, samples: Pcm) -> Future[Hypothesis]:
+        """A slow recogniser hears the latest word only; older ones must not pile up."""
+        if self._control is not None:
+            self._control.cancel()
+        self._control = self._asr.submit(self._recognise, samples)
+        return self._control
 
     def _recognise(self, samples: Pcm) -> Hypothesis:
         self._recognizer.start()
@@ -167,6 +181,7 @@ class Listener:
         no_speech_ms: int | None,
         wake_word: str = "",
         vocabulary: Sequence[str] = (),
+        cancel: threading.Event | None = None,
     ) -> None:
         """Listens from now on.
 
@@ -174,14 +189,22 @@ class Listener:
             no_speech_ms: how long to wait for the first word; None for ever.
             wake_word: set when the wake word has just been heard.
             vocabulary: words and phrases that are likely now.
+            cancel: set when nobody wants the words any more, even after their end.
         """
         self.cancel()
+        self._cancel = cancel or threading.Event()
         self._turn = turn
         self._wake_word = wake_word
         self._vocabulary = vocabulary
         self._no_speech_ms = FOR_EVER_MS if no_speech_ms is None else no_speech_ms
         self._warm_up()
         self._restart()
+        # Sound that is taken for speech over and over must not keep it listening.
+        self._deadline = (
+            None
+            if no_speech_ms is None
+            else self._opened + no_speech_ms * SAMPLE_RATE // 1000 + self._max_speech
+        )
 
     def _restart(self) -> None:
         self._opened = self._now()
@@ -198,9 +221,12 @@ class Listener:
     def feed(self, frame: Frame) -> Heard | None:
         """Takes the frame just remembered; the utterance when it is over."""
         decision = self._decide(frame)
-        if self._recognising:
+        if self._recognition is not None:
             self._keep(frame.samples)
         self._take_hint()
+        if self._deadline is not None and frame.position >= self._deadline:
+            end = frame.position + FRAME_SAMPLES
+            return self._end(self._segmenter.finish(end, "too_long"), frame)
         if decision is None:
             return None
         match decision.kind:
@@ -225,8 +251,9 @@ class Listener:
 
     def cancel(self) -> None:
         """Drops the utterance in progress."""
-        if self._recognising:
-            self._asr.submit(self._recognizer.cancel)
+        if self._recognition is not None:
+            self._recognition.drop()
+            self._recognition = None
         self._forget()
 
     def close(self) -> None:
@@ -247,9 +274,13 @@ class Listener:
             self._includes_wake = True
         elif self._wake_word:
             begin = max(begin, self._opened - WAKE_TAIL_SAMPLES)
+        else:
+            # Not back into the answer that was played until a moment ago.
+            begin = max(begin, self._opened - self._tail)
         begin = max(begin, self._taken_to)
-        self._asr.submit(self._recognizer.start, list(self._vocabulary))
-        self._recognising = True
+        self._recognition = Recognition(
+            self._asr, self._recognizer, list(self._vocabulary), self._cancel
+        )
         self._emit(SpeechStarted(turn=self._turn))
         for frame in self._memory:
             if frame.position >= begin:
@@ -265,16 +296,18 @@ class Listener:
             self._send()
 
     def _send(self) -> None:
-        if self._batch:
-            samples = np.concatenate(self._batch)
-            self._batch = []
-            self._asr.submit(self._recognizer.feed, samples)
+        if self._batch and self._recognition is not None:
+            self._recognition.feed(np.concatenate(self._batch))
+        self._batch = []
 
     def _pause(self) -> None:
         """Decodes what there is; silence is held back, so that it need not be decoded again."""
         self._send()
         self._pausing = True
-        self._peek = self._asr.submit(self._peek_and_judge, self._wake_phrase())
+        if self._recognition is None:
+            return
+        wake_phrase = self._wake_word if self._includes_wake else ""
+        self._peek = self._recognition.peek(lambda heard: self._judge(heard, wake_phrase))
         if self.patient:
             self._peek.exception()
             self._take_hint()
@@ -286,15 +319,9 @@ class Listener:
         for samples in held:
             self._keep(samples)
 
-    def _wake_phrase(self) -> str:
-        return self._wake_word if self._includes_wake else ""
-
-    def _peek_and_judge(self, wake_phrase: str) -> tuple[Hypothesis, Completeness]:
-        hypothesis = self._recognizer.peek()
-        text = hypothesis.text
-        if wake_phrase:
-            text = strip_wake(text, wake_phrase)
-        return Hypothesis(text, hypothesis.confidence), judge(text, self._understand)
+    def _judge(self, heard: Hypothesis, wake_phrase: str) -> tuple[Hypothesis, Completeness]:
+        text = strip_wake(heard.text, wake_phrase) if wake_phrase else heard.text
+        return Hypothesis(text, heard.confidence), judge(text, self._understand)
 
     def _take_hint(self) -> None:
         """Uses the words decoded in the pause, once they are there."""
@@ -302,7 +329,7 @@ class Listener:
             return
         peek, self._peek = self._peek, None
         if peek.exception() is not None:
-            return  # finish() meets the same error and tells it
+            return  # the final result tells the same error
         hypothesis, completeness = peek.result()
         if self._includes_wake and not hypothesis.text:
             # Only the wake phrase so far: the command is still to come.
@@ -317,10 +344,11 @@ class Listener:
         late = 0 if last_voiced is None else frame.position + FRAME_SAMPLES - last_voiced
         heard_t = frame.t - late / SAMPLE_RATE
         hypothesis: Future[Hypothesis] | None = None
-        if self._recognising:
+        if self._recognition is not None:
             if not self._pausing:
                 self._send()
-            hypothesis = self._asr.submit(self._recognizer.finish)
+            hypothesis = self._recognition.finish()
+            self._recognition = None
         audio = np.concatenate(self._audio) if self._audio else np.zeros(0, np.int16)
         heard = Heard(heard_t, decision.reason, self._includes_wake, audio, hypothesis)
         self._taken_to = frame.position + FRAME_SAMPLES

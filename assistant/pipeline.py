@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 
+from assistant.answering import LISTEN_AGAIN, Answering, Done, Turn
 from assistant.asr.base import Hypothesis
 from assistant.audio.base import SAMPLE_RATE, AudioSource, Frame
 from assistant.config import Config
-from assistant.dialogue.manager import Answer, Manager
-from assistant.errors import AssistantError, DeviceError
+from assistant.dialogue.manager import Manager
+from assistant.errors import AssistantError, DeviceError, StateError
 from assistant.events import (
-    Event,
     EventBus,
     MicrophoneClosed,
     MicrophoneOpened,
@@ -29,17 +29,17 @@ from assistant.events import (
     RingEnded,
     RingStarted,
     StateChanged,
-    Transcript,
     Trouble,
     TurnEnded,
     WakeDetected,
 )
 from assistant.listening import Heard, Listener
+from assistant.overload import Overload
 from assistant.ringing import Ringer
 from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
 from assistant.wake.base import Wake, WakeDetector
-from assistant.wake.phrase import sounds_like_wake, strip_wake
+from assistant.wake.phrase import sounds_like_wake
 from assistant.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -50,18 +50,10 @@ READ_TIMEOUT = 0.25
 STUCK_SECONDS = 120.0
 """A task that shows no sign of life for so long is stuck; the watchdog then restarts us."""
 
+ECHO_SECONDS = 1.0
+"""How long after an answer the wake word detector may still be busy with its last words."""
 
-LISTEN_AGAIN = "listen_again"
-"""Only the wake phrase was heard: the command is still to come."""
-
-
-@dataclass(slots=True)
-class Turn:
-    """The turn in progress; only the main loop touches it."""
-
-    number: int
-    cancel: threading.Event
-    wake_word: str = ""
+DEAF = "I can't hear anything. Please check the microphone."
 
 
 class Pipeline:
@@ -91,17 +83,32 @@ class Pipeline:
         self.ringer = ringer
         self.bus = bus
         self.state = "stopped"
-        self._record = record
-        self._keep_audio = keep_audio
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._worker = Worker("turn")
+        speaker.alive = self._worker.touch
+        self._answering = Answering(
+            cfg,
+            manager=manager,
+            speaker=speaker,
+            emit=bus.emit,
+            record=record,
+            keep_audio=keep_audio,
+        )
         self._turn = Turn(0, threading.Event())
         self._turns = 0
-        self._open_at: int | None = None
+        self._open_at: tuple[int, float] | None = None
+        """Position and monotonic time from which the microphone is open for an answer."""
         self._open_reason = "followup"
         self._position = 0
-        self._saying = ""
-        self._muted_troubles: set[str] = set()
+        self._echo_until = 0
+        self._ended = False
+        """The source has come to its end."""
+        self._announcements: list[str] = []
+        self._deaf_codes: set[str] = set()
+        self._overload = Overload()
+        self._state_failed = False
+        self._stop = threading.Event()
+        self._heartbeat: Callable[[], None] = lambda: None
         self._next_housekeeping = 0.0
 
     # -- the main loop ---------------------------------------------------------------
@@ -112,6 +119,7 @@ class Pipeline:
         ``heartbeat`` is called while all is well, several times a second.
         Raises DeviceError when neither microphone nor speaker can be opened.
         """
+        self._stop, self._heartbeat = stop, heartbeat
         self._start_devices()
         self.listener.reset()
         self.listener.patient = not self.source.paced
@@ -119,58 +127,70 @@ class Pipeline:
         try:
             self._set_state("idle")
             self._announce(" ".join(self.manager.notices()))
-            if self.wake is None:
-                self._listen("always")
+            self._rest()
             while not stop.is_set():
-                if self._worker.idle_or_alive(STUCK_SECONDS):
-                    heartbeat()
+                self._show_life()
                 if not self._step():
                     break
-            self._finish(stop)
+            self._finish()
         finally:
-            self._turn.cancel.set()
             self.ringer.silence()
-            self.speaker.sink.flush()
+            self.speaker.interrupt(self._turn.cancel)
             self._worker.stop()
             self.listener.cancel()
             self.source.stop()
             self.speaker.sink.stop()
             self._set_state("stopped")
 
+    def _show_life(self) -> None:
+        if self._worker.idle_or_alive(STUCK_SECONDS):
+            self._heartbeat()
+
     def _step(self) -> bool:
         """One frame and what came in meanwhile; False at the end of the source."""
-        self._run_inbox()
-        self._housekeeping()
+        self._tended(self._run_inbox)
+        self._tended(self._housekeeping)
         try:
             frame = self.source.read(READ_TIMEOUT)
         except EOFError:
             return False
         if frame is not None:
             self._position = frame.position
-            self._on_frame(frame)
+            self._tended(lambda: self._on_frame(frame))
             if not self.source.paced:
                 self._wait_for_worker()
         return True
 
-    def _finish(self, stop: threading.Event) -> None:
+    def _tended(self, task: Callable[[], None]) -> None:
+        """Does it; a state file that cannot be used must not make the assistant deaf."""
+        try:
+            task()
+        except StateError as error:
+            if not self._state_failed:
+                self._state_failed = True
+                self.bus.emit(Trouble(code=error.code, message=error.message, hint=error.hint))
+
+    def _finish(self) -> None:
         """The source has ended: the utterance in progress is still answered."""
-        if stop.is_set():
+        if self._stop.is_set():
             return
+        self._ended = True
         self.ringer.silence()
         if self.state == "listening":
             heard = self.listener.end_of_file()
             if heard is not None:
                 self._end_listening(heard)
             else:
-                self._close_microphone()
-                self._set_state("idle")
-        while self._worker.busy and not stop.is_set():
+                self._abandon("not_heard")
+        while self._worker.busy and not self._stop.is_set():
+            self._show_life()
             self._run_inbox(wait=0.05)
         self._run_inbox()
 
     def _wait_for_worker(self) -> None:
         """A reader that sets the pace waits, so that a file is heard to its end."""
-        while self._worker.busy and not self.ringer.ringing:
+        while self._worker.busy and not self.ringer.ringing and not self._stop.is_set():
+            self._show_life()
             self._run_inbox(wait=0.02)
 
     def _run_inbox(self, wait: float = 0.0) -> None:
@@ -181,30 +201,43 @@ class Pipeline:
             except queue.Empty:
                 return
             timeout = 0.0
-            task()
+            self._tended(task)
 
     def _housekeeping(self) -> None:
         now = time.monotonic()
         if now < self._next_housekeeping:
             return
         self._next_housekeeping = now + READ_TIMEOUT
+        lost = self._overload.step(self.source.overruns, now)
+        if lost is not None:
+            self.bus.emit(lost)
         self.speaker.sink.volume, self.speaker.sink.muted = self.manager.volume()
         if self.ringer.ringing:
             self.ringer.check()
-        elif self._quiet() and self.ringer.due():
-            self._start_ring()
+        elif self._quiet():
+            if self.ringer.due():
+                self._start_ring()
+            elif self._announcements:
+                self._start_announcement()
+        if self._state_failed:
+            self._state_failed = False
+            self.bus.emit(Recovered(code="state.failed"))
 
     def _quiet(self) -> bool:
-        """Nothing is going on that a ring would disturb."""
+        """Nothing is going on that a ring would disturb, and nobody is about to speak."""
         if self._worker.busy:
             return False
-        return self.state == "idle" or (self.state == "listening" and not self.listener.speaking)
+        if self.state == "listening":
+            return self._open_reason in ("followup", "always") and not self.listener.speaking
+        return self.state == "idle"
 
     # -- devices ---------------------------------------------------------------------
 
     def _start_devices(self) -> None:
-        for device in (self.source, self.speaker.sink):
-            device.on_trouble = device.on_trouble or self._on_trouble
+        source, sink = self.source, self.speaker.sink
+        source.on_trouble = source.on_trouble or self._on_deaf
+        sink.on_trouble = sink.on_trouble or self._on_mute
+        for device in (source, sink):
             device.on_recovered = device.on_recovered or self._on_recovered
         absent: DeviceError | None = None
         for device in (self.speaker.sink, self.source):
@@ -217,24 +250,36 @@ class Pipeline:
                 device.wait = True
                 device.start()
 
-    def _on_trouble(self, code: str, message: str, hint: str) -> None:
-        """Called from a device's thread."""
+    def _on_deaf(self, code: str, message: str, hint: str) -> None:
+        """The microphone is lost or silent; called from a device's thread."""
 
         def note() -> None:
             self.bus.emit(Trouble(code=code, message=message, hint=hint))
-            if code not in self._muted_troubles:
-                self._muted_troubles.add(code)
-                self._announce("I can't hear anything. Please check the microphone.")
+            # Half a command is none, and with no sound coming in it would never end.
+            self._abandon("failed")
+            if code not in self._deaf_codes:
+                self._deaf_codes.add(code)
+                self._announce(DEAF)
 
         self._inbox.put(note)
+
+    def _on_mute(self, code: str, message: str, hint: str) -> None:
+        """The speaker is lost, so nothing can be said about it."""
+        self._inbox.put(lambda: self.bus.emit(Trouble(code=code, message=message, hint=hint)))
 
     def _on_recovered(self, code: str, message: str) -> None:
         def note() -> None:
-            self._muted_troubles.discard(code)
+            self._deaf_codes.discard(code)
+            if not self._deaf_codes and DEAF in self._announcements:
+                self._announcements.remove(DEAF)
             self.bus.emit(Recovered(code=code, message=message))
-            self.speaker.play(built_in("end"))
+            self._chime_later()
 
         self._inbox.put(note)
+
+    def _chime_later(self) -> None:
+        """The sound for "over", after what is being said now."""
+        self._worker.submit(lambda: self.speaker.play(built_in("end")))
 
     # -- frames ----------------------------------------------------------------------
 
@@ -249,22 +294,25 @@ class Pipeline:
             heard = self.listener.feed(frame)
             if heard is not None:
                 self._end_listening(heard)
-        elif self._open_at is not None and frame.position >= self._open_at:
-            self._open_at = None
+        elif self._open_at is not None and self._reached(frame, *self._open_at):
             self._listen(self._open_reason)
         elif self.state in ("speaking", "ringing") and self.cfg.turn.stop_word:
             words = self.listener.feed_control(frame)
             if words is not None:
                 self._check_control(words)
 
+    def _reached(self, frame: Frame, position: int, t: float) -> bool:
+        """Sound that was waiting to be read is older than what is played now."""
+        return frame.position >= position and (frame.t >= t or not self.source.paced)
+
     def _may_wake(self, hit: Wake) -> bool:
-        if self.state in ("thinking", "speaking"):
-            return self.cfg.turn.barge_in and not sounds_like_wake(self._saying, hit.word)
-        return True
+        if self.state in ("thinking", "speaking") and not self.cfg.turn.barge_in:
+            return False
+        audible = self.state in ("speaking", "ringing") or self._position < self._echo_until
+        return not (audible and sounds_like_wake(self.speaker.saying, hit.word))
 
     def _on_wake(self, hit: Wake) -> None:
-        if self.state == "ringing":
-            self.ringer.stop_all()
+        ringing = self.state == "ringing"
         self._interrupt()
         self._turns += 1
         self._turn = Turn(self._turns, threading.Event(), wake_word=hit.word)
@@ -272,27 +320,31 @@ class Pipeline:
         if self.cfg.wake.chime:
             self.speaker.play(built_in("wake"))
         self._listen("wake")
+        if ringing:
+            self.ringer.stop_all()
 
     def _interrupt(self) -> None:
         """Ends whatever is being said or thought; nothing of it is heard afterwards."""
-        self._turn.cancel.set()
         self._open_at = None
         if self.state == "listening":
             self.listener.cancel()
             self._close_microphone()
-        self.speaker.sink.flush()
+        self.speaker.interrupt(self._turn.cancel)
 
     # -- listening -------------------------------------------------------------------
 
     def _listen(self, reason: str) -> None:
         if reason != "wake":
-            self._turn = Turn(self._turns + 1, threading.Event())
+            self._turns += 1
+            self._turn = Turn(self._turns, threading.Event())
         turn = self._turn
+        self._open_at = None
         self.listener.begin(
             turn.number,
             no_speech_ms=self._patience(reason),
             wake_word=turn.wake_word,
             vocabulary=self.manager.vocabulary(),
+            cancel=turn.cancel,
         )
         self.bus.emit(MicrophoneOpened(turn=turn.number, reason=reason))
         self._open_reason = reason
@@ -308,136 +360,85 @@ class Pipeline:
         self.bus.emit(MicrophoneClosed(turn=self._turn.number))
 
     def _end_listening(self, heard: Heard) -> None:
-        self._close_microphone()
-        turn = self._turn
         if heard.hypothesis is None:
             if self._open_reason in ("wake", "question"):
-                self.speaker.play(built_in("end"))
-            if turn.wake_word:
-                self.bus.emit(TurnEnded(turn=turn.number, outcome="not_heard"))
-            self._rest()
+                self._chime_later()
+            self._abandon("not_heard")
             return
-        self._turns = max(self._turns, turn.number)
+        self._close_microphone()
+        turn, reason = self._turn, self._open_reason
         self._set_state("thinking")
-        reason = self._open_reason
         self._worker.submit(lambda: self._take_turn(turn, heard, reason))
+
+    def _abandon(self, outcome: str) -> None:
+        """Closes the microphone, or keeps it closed, without an utterance."""
+        if self.state == "listening":
+            self.listener.cancel()
+            self._close_microphone()
+            if self._turn.wake_word:
+                self.bus.emit(TurnEnded(turn=self._turn.number, outcome=outcome))
+        elif self._open_at is None:
+            return
+        self._open_at = None
+        self._rest()
 
     def _rest(self) -> None:
         """Back to waiting for the wake word, or for speech where there is none."""
         self._set_state("idle")
-        if self.wake is None:
+        if self.wake is None and not self._ended:
             self._listen("always")
 
-    # -- the turn itself, on the worker ----------------------------------------------
+    # -- the turn itself ---------------------------------------------------------------
 
     def _take_turn(self, turn: Turn, heard: Heard, reason: str) -> None:
-        outcome, question = "failed", False
+        """On the worker."""
+        done = Done("failed")
         try:
-            assert heard.hypothesis is not None
-            hypothesis = heard.hypothesis.result()
-            text = hypothesis.text
-            if reason == "always":
-                text = self._without_wake(text)
-            elif heard.includes_wake:
-                text = strip_wake(text, turn.wake_word)
-                if not text and not turn.cancel.is_set():
-                    outcome = LISTEN_AGAIN
-                    return
-            if self._keep_audio is not None:
-                self._keep_audio(turn.number, heard)
-            if turn.cancel.is_set():
-                return
-            self._emit(Transcript(turn=turn.number, text=text, confidence=hypothesis.confidence))
-            if self._nothing_said(text, hypothesis, reason):
-                outcome = "not_heard"
-                return
-            answer = self.manager.respond(text, turn=turn.number, cancel=turn.cancel)
-            question = answer.question
-            outcome = self._speak_answer(turn, answer)
-        except AssistantError as error:
-            log.warning("turn %d failed: %s", turn.number, error)
-            self._emit(
-                Trouble(turn=turn.number, code=error.code, message=error.message, hint=error.hint)
+            done = self._answering.take(
+                turn, heard, reason, lambda: self._inbox.put(lambda: self._speaks(turn))
             )
-            self._apologise(turn, "Sorry, something went wrong.")
-        except Exception:
-            log.exception("turn %d failed", turn.number)
-            self._emit(Trouble(turn=turn.number, code="turn.failed", message="The turn failed."))
-            self._apologise(turn, "Sorry, something went wrong.")
         finally:
-            self._inbox.put(lambda: self._turn_done(turn, outcome, question))
+            self._inbox.put(lambda: self._turn_done(turn, done))
 
-    def _without_wake(self, text: str) -> str:
-        """Where no wake word is needed, people say it all the same."""
-        for word in self.cfg.wake.words:
-            text = strip_wake(text, word)
-        return text
+    def _speaks(self, turn: Turn) -> None:
+        """The answer begins: from now on only a wake word or a bare "stop" is for us."""
+        if self._turn is turn and not turn.cancel.is_set():
+            self.listener.begin_control()
+            self._set_state("speaking")
 
-    def _nothing_said(self, text: str, hypothesis: Hypothesis, reason: str) -> bool:
-        """Noise in an open follow-up window is nobody's question and gets no answer."""
-        if reason not in ("followup", "always"):
-            return False
-        return not self.manager.meaningful(text)
-
-    def _speak_answer(self, turn: Turn, answer: Answer) -> str:
-        if answer.stop:
-            self._inbox.put(self.ringer.stop_all)
-        said = self._say(turn, answer)
-        self.manager.said(said)
-        notices = self.manager.notices() if not turn.cancel.is_set() else []
-        if notices:
-            self.speaker.say(notices, cancel=turn.cancel, turn=turn.number)
-        return "stopped" if answer.stop else answer.outcome
-
-    def _say(self, turn: Turn, answer: Answer) -> str:
-        self._enter_speaking(turn, answer.known_text)
-        record = None
-        if self._record is not None:
-            keep = self._record
-
-            def record(speech: Speech) -> None:
-                keep(turn.number, speech)
-
-        said = self.speaker.say(answer.pieces, cancel=turn.cancel, turn=turn.number, record=record)
-        return said.text
-
-    def _enter_speaking(self, turn: Turn, known_text: str) -> None:
-        def enter() -> None:
-            if self._turn is turn and not turn.cancel.is_set():
-                self._saying = known_text
-                self.listener.begin_control()
-                self._set_state("speaking")
-
-        self._inbox.put(enter)
-
-    def _apologise(self, turn: Turn, text: str) -> None:
-        if not turn.cancel.is_set():
-            self.speaker.say([text], cancel=turn.cancel, turn=turn.number)
-
-    def _turn_done(self, turn: Turn, outcome: str, question: bool) -> None:
-        """On the main loop: what happens after an answer."""
+    def _turn_done(self, turn: Turn, done: Done) -> None:
+        """What happens after an answer."""
+        outcome = "stopped" if turn.cancel.is_set() else done.outcome
         if outcome == LISTEN_AGAIN:
-            if self._turn is turn:
+            if not turn.listened_again and not self._ended:
+                turn.listened_again = True
                 self._listen("wake")
-            return
-        if turn.cancel.is_set() and outcome == "answered":
-            outcome = "stopped"
+                return
+            outcome = "not_heard"
         self.bus.emit(TurnEnded(turn=turn.number, outcome=outcome))
-        if self._turn is not turn or turn.cancel.is_set():
-            if self._turn is turn:
-                self._rest()
+        if self._turn is not turn:
             return
-        self._saying = ""
+        self._after_speech()
+        if turn.cancel.is_set() or self._ended:
+            self._rest()
+            return
         followup = self.cfg.turn.followup_ms > 0 and outcome == "answered"
-        if self.wake is not None and (question or followup):
-            self._open_reason = "question" if question else "followup"
-            self._open_at = self._position + self.cfg.turn.tail_ms * SAMPLE_RATE // 1000
+        if self.wake is None:
+            self._open_soon("always")
+        elif done.question or followup:
+            self._open_soon("question" if done.question else "followup")
             self._set_state("idle")
-        elif self.wake is None:
-            self._open_reason = "always"
-            self._open_at = self._position + self.cfg.turn.tail_ms * SAMPLE_RATE // 1000
         else:
             self._rest()
+
+    def _open_soon(self, reason: str) -> None:
+        tail_ms = self.cfg.turn.tail_ms
+        self._open_reason = reason
+        position = self._position + tail_ms * SAMPLE_RATE // 1000
+        self._open_at = (position, time.monotonic() + tail_ms / 1000)
+
+    def _after_speech(self) -> None:
+        self._echo_until = self._position + round(ECHO_SECONDS * SAMPLE_RATE)
 
     # -- a bare "stop" while it speaks or rings ----------------------------------------
 
@@ -447,43 +448,53 @@ class Pipeline:
         def act() -> None:
             if self._turn is not turn or self.state not in ("speaking", "ringing"):
                 return
-            if words.exception() is None and self._asks_to_stop(words.result().text):
+            if words.cancelled() or words.exception() is not None:
+                return
+            if self._asks_to_stop(words.result().text):
                 self.stop_all()
 
         words.add_done_callback(lambda _: self._inbox.put(act))
 
     def _asks_to_stop(self, text: str) -> bool:
         """Its own voice may say "stop" too, and comes back through the microphone."""
-        return self.manager.is_stop(text) and not self.manager.is_stop(self._saying)
+        if not self.manager.is_stop(text):
+            return False
+        said = re.findall(r"[\w']+", self.speaker.saying.lower())
+        heard = re.findall(r"[\w']+", text.lower())
+        return all(said[i : i + len(heard)] != heard for i in range(len(said)))
 
     def stop_all(self) -> None:
         """Ends speech and ringing; on the main loop."""
-        if self.state == "ringing":
-            self.ringer.stop_all()
+        ringing = self.state == "ringing"
         self._interrupt()
         if not self._worker.busy:
             self._rest()
+        if ringing:
+            self.ringer.stop_all()
 
     # -- rings and announcements -------------------------------------------------------
 
     def _start_ring(self) -> None:
+        turn = self._speak_unasked("ringing")
+        name = self.ringer.begin(turn.cancel)
+        self.bus.emit(RingStarted(name=name))
+        self._worker.submit(lambda: self._ring(turn))
+
+    def _speak_unasked(self, state: str) -> Turn:
+        """Closes the microphone for commands, as during an answer."""
         if self.state == "listening":
             self.listener.cancel()
             self._close_microphone()
         self._open_at = None
-        turn = Turn(self._turns + 1, threading.Event())
-        self._turn = turn
-        name = self.ringer.begin()
-        self._saying = name
-        self.bus.emit(RingStarted(name=name))
+        self._turn = Turn(0, threading.Event())
         self.listener.begin_control()
-        self._set_state("ringing")
-        self._worker.submit(lambda: self._ring(turn))
+        self._set_state(state)
+        return self._turn
 
     def _ring(self, turn: Turn) -> None:
         reason = "stopped"
         try:
-            reason = self.ringer.run(self.speaker, turn.cancel)
+            reason = self.ringer.run(self.speaker)
         except Exception:
             log.exception("ringing failed")
         finally:
@@ -491,28 +502,33 @@ class Pipeline:
 
     def _ring_done(self, turn: Turn, reason: str) -> None:
         self.bus.emit(RingEnded(reason=reason))
+        self._unasked_done(turn)
+
+    def _unasked_done(self, turn: Turn) -> None:
         if self._turn is turn:
-            self._saying = ""
+            self._after_speech()
             self._rest()
 
     def _announce(self, text: str) -> None:
-        """Says something that nobody asked for, after what is being said now."""
-        if not text:
-            return
-        turn = Turn(0, threading.Event())
+        """Says something that nobody asked for, as soon as it disturbs nobody."""
+        if text and text not in self._announcements:
+            self._announcements.append(text)
+
+    def _start_announcement(self) -> None:
+        text = self._announcements.pop(0)
+        turn = self._speak_unasked("speaking")
 
         def speak() -> None:
             try:
                 self.speaker.say([text], cancel=turn.cancel)
             except AssistantError as error:
-                self._emit(Trouble(code=error.code, message=error.message, hint=error.hint))
+                self.bus.emit(Trouble(code=error.code, message=error.message, hint=error.hint))
+            finally:
+                self._inbox.put(lambda: self._unasked_done(turn))
 
         self._worker.submit(speak)
 
     # -- small things ------------------------------------------------------------------
-
-    def _emit(self, event: Event) -> None:
-        self.bus.emit(event)
 
     def _set_state(self, state: str) -> None:
         if state != self.state:

@@ -62,8 +62,11 @@ class TurnRecorder:
             events.append(event)
             if not isinstance(event, TurnEnded):
                 return
-            del self._events[event.turn]
-            sound = self._sound.pop(event.turn, [])
+            sound = self._sound.get(event.turn, [])
+            # Turns end in order; an earlier one that did not will not.
+            for kept in (self._events, self._sound):
+                for number in [n for n in kept if n <= event.turn]:
+                    del kept[number]
         self._done(self._make(event.turn, events, sound))
 
     def _make(self, turn: int, events: list[Event], sound: list[Speech]) -> Record:

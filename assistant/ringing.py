@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from pathlib import Path
 
 from assistant.audio.wavfile import read_sound
 from assistant.config import TimerConfig
+from assistant.errors import InputFileError
 from assistant.skills.spoken import length, listing
 from assistant.skills.timer.scheduler import Scheduler, Timer
 from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
+
+log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 0.5
 """How often the timers are looked at."""
@@ -24,7 +28,10 @@ SAY_EVERY = 4
 
 
 class Ringer:
-    """One per pipeline. ``run`` blocks on the worker; the rest is for the main loop."""
+    """One per pipeline. ``run`` blocks on the worker; the rest is for the main loop.
+
+    Stopping happens by ``cancel`` of ``begin``: whoever sets it ends the sound.
+    """
 
     def __init__(self, cfg: TimerConfig, scheduler: Scheduler | None) -> None:
         """scheduler: None when timers are switched off."""
@@ -33,7 +40,7 @@ class Ringer:
         self._lock = threading.Lock()
         self._ringing: list[Timer] = []
         self._next_check = 0.0
-        self._quiet = threading.Event()
+        self._cancel = threading.Event()
         self._missed = False
 
     @property
@@ -53,9 +60,9 @@ class Ringer:
             self._ringing += rings
             return bool(self._ringing)
 
-    def begin(self) -> str:
-        """Gets ready to ring; returns what will be said."""
-        self._quiet.clear()
+    def begin(self, cancel: threading.Event) -> str:
+        """Gets ready to ring until ``cancel`` is set; returns what will be said."""
+        self._cancel = cancel
         self._missed = False
         with self._lock:
             return announcement(self._ringing)
@@ -72,40 +79,43 @@ class Ringer:
             self._ringing = [t for t in self._ringing + due.rings if t.id in still]
             if not self._ringing:
                 self._missed = bool(due.missed)
-                self._quiet.set()
+                self._cancel.set()
 
-    def run(self, speaker: Speaker, cancel: threading.Event) -> str:
+    def run(self, speaker: Speaker) -> str:
         """Rings until stopped; returns "stopped" or "missed"."""
+        cancel = self._cancel
         bell = self._bell()
-        stop = _Either(cancel, self._quiet)
         rings = 0
         try:
-            while not stop.is_set():
+            while not cancel.is_set():
                 if rings % SAY_EVERY == 0:
-                    with self._lock:
-                        text = announcement(self._ringing)
-                    speaker.say([text], cancel=cancel)
-                if stop.is_set():
-                    break
-                speaker.play(bell)
-                speaker.sink.drain(timeout=len(bell.samples) / bell.rate + 5, cancel=cancel)
-                stop.wait(PAUSE_SECONDS)
+                    self._say_which(speaker, cancel)
+                speaker.play_through(bell, cancel)
+                cancel.wait(PAUSE_SECONDS)
                 rings += 1
         finally:
-            speaker.sink.flush()
             with self._lock:
                 self._ringing = []
         return "missed" if self._missed else "stopped"
 
+    def _say_which(self, speaker: Speaker, cancel: threading.Event) -> None:
+        with self._lock:
+            text = announcement(self._ringing)
+        try:
+            speaker.say([text], cancel=cancel)
+        except Exception:
+            # A timer must be heard, with words or without.
+            log.exception("which timer rings could not be said")
+
     def stop_all(self) -> None:
         """Ends whatever rings, here and in the state. Raises StateError."""
+        self._cancel.set()
         if self._scheduler is not None:
             self._scheduler.stop_ringing()
-        self._quiet.set()
 
     def silence(self) -> None:
         """Ends the sound only: the service stops, and the timer rings on after it starts."""
-        self._quiet.set()
+        self._cancel.set()
 
     def close(self) -> None:
         """Lets another process ring."""
@@ -114,23 +124,11 @@ class Ringer:
 
     def _bell(self) -> Speech:
         if self._cfg.ring_file:
-            return Speech(*read_sound(Path(self._cfg.ring_file).expanduser()))
+            try:
+                return Speech(*read_sound(Path(self._cfg.ring_file).expanduser()))
+            except InputFileError as error:
+                log.warning("skills.timer.ring_file: %s", error)
         return built_in("ring")
-
-
-class _Either:
-    """Two events seen as one."""
-
-    def __init__(self, first: threading.Event, second: threading.Event) -> None:
-        self._first, self._second = first, second
-
-    def is_set(self) -> bool:
-        return self._first.is_set() or self._second.is_set()
-
-    def wait(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while not self.is_set() and (left := end - time.monotonic()) > 0:
-            self._first.wait(min(left, 0.05))
 
 
 def title(timer: Timer) -> str:

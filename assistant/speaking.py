@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -21,10 +22,13 @@ log = logging.getLogger(__name__)
 WRITE_SECONDS = 0.1
 """Sound goes to the sink in pieces of this length, so that an interruption is prompt."""
 
+RECENT_CHUNKS = 3
+"""Pieces of the answer that may still be on their way to the speaker, the last one included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """text: what was said, as text; interrupted: it was cut short."""
+    """text: what was said, as text; interrupted: it was cut short, or the speaker was lost."""
 
     text: str
     interrupted: bool
@@ -55,6 +59,17 @@ class Speaker:
         self.speed = speed
         self.pause_ms = pause_ms
         self.fallback = fallback
+        self.alive: Callable[[], None] = lambda: None
+        """Called for every piece of sound that went out: who speaks is not stuck."""
+        self._recent: deque[str] = deque(maxlen=RECENT_CHUNKS)
+        self._lock = threading.Lock()
+        self._speaking: threading.Event | None = None
+        """The ``cancel`` of what sounds now; None when whoever cut it has seen to the sink."""
+
+    @property
+    def saying(self) -> str:
+        """What is being said around now (or was last), as text; "" before the first word."""
+        return " ".join(self._recent)
 
     def say(
         self,
@@ -70,20 +85,32 @@ class Speaker:
         An error raised by ``pieces`` is raised here, after what came before it was spoken.
         ``record`` receives every piece of sound as well.
         """
-        writer = _Writer(self.sink, cancel, turn, self.emit, record)
+        self._recent.clear()
+        self._begin(cancel)
         spoken: list[str] = []
         failure: AssistantError | None = None
         chunks = _Chunks(pieces, cancel)
         pause: Speech | None = None
+        started = False
+
+        def write(speech: Speech) -> None:
+            nonlocal started
+            on_start = None if started else lambda t: self.emit(SpeakingStarted(turn=turn, t=t))
+            started = True
+            if record is not None:
+                record(speech)
+            self._write(speech, cancel, on_start)
+
         try:
             for chunk in chunks:
                 spoken.append(chunk.text)
+                self._recent.append(chunk.text)
                 self.emit(Reply(turn=turn, text=chunk.text))
                 for speech in self._synthesize(chunk, turn):
                     if pause is not None:
-                        writer.write(pause)
+                        write(pause)
                         pause = None
-                    writer.write(speech)
+                    write(speech)
                     if cancel.is_set():
                         break
                     pause = silence(
@@ -95,7 +122,7 @@ class Speaker:
             failure = error
         finally:
             interrupted = self._finish(cancel)
-        if writer.started:
+        if started:
             self.emit(SpeakingEnded(turn=turn, interrupted=interrupted))
         if failure is not None:
             raise failure
@@ -105,54 +132,64 @@ class Speaker:
         """Queues a sound such as a chime and returns at once."""
         self.sink.write(speech.samples, speech.rate)
 
-    def _finish(self, cancel: threading.Event) -> bool:
-        if not cancel.is_set():
-            self.sink.drain(cancel=cancel)
-        if cancel.is_set():
+    def play_through(self, speech: Speech, cancel: threading.Event) -> None:
+        """Plays a sound; returns at its end or when ``cancel`` is set."""
+        self._begin(cancel)
+        try:
+            self._write(speech, cancel)
+        finally:
+            self._finish(cancel)
+
+    def interrupt(self, cancel: threading.Event) -> None:
+        """Sets ``cancel`` and silences the speaker; nothing of the old is written after that.
+
+        So what the caller plays next is neither mixed with the old nor cut by its end.
+        """
+        cancel.set()
+        self.sink.flush()  # lets go of a write that waits for room
+        with self._lock:
             self.sink.flush()
-        return cancel.is_set()
+            self._speaking = None
+
+    def _begin(self, cancel: threading.Event) -> None:
+        with self._lock:
+            if not cancel.is_set():
+                self._speaking = cancel
+
+    def _write(
+        self,
+        speech: Speech,
+        cancel: threading.Event,
+        on_start: Callable[[float], None] | None = None,
+    ) -> None:
+        step = max(1, int(speech.rate * WRITE_SECONDS))
+        for begin in range(0, len(speech.samples), step):
+            with self._lock:
+                if cancel.is_set():
+                    return
+                self.sink.write(speech.samples[begin : begin + step], speech.rate, on_start)
+            on_start = None
+            self.alive()
+
+    def _finish(self, cancel: threading.Event) -> bool:
+        heard = not cancel.is_set() and self.sink.drain(cancel=cancel) and not cancel.is_set()
+        with self._lock:
+            if cancel.is_set() and self._speaking is cancel:
+                self.sink.flush()
+            self._speaking = None
+        return not heard
 
     def _synthesize(self, chunk: Chunk, turn: int) -> Iterator[Speech]:
         try:
             yield from self.voice.synthesize(chunk.spoken, speed=self.speed)
-        except TtsError as error:
+        except Exception as error:
+            if not isinstance(error, TtsError):
+                log.exception("the voice failed")
+                error = TtsError("tts.failed", "The voice failed.")
             log.warning("the voice failed: %s", error)
             self.emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
             if self.fallback is not None:
                 yield self.fallback
-
-
-class _Writer:
-    """Writes speech in short blocks and notes when the first sample starts."""
-
-    def __init__(
-        self,
-        sink: AudioSink,
-        cancel: threading.Event,
-        turn: int,
-        emit: Callable[[Event], None],
-        record: Callable[[Speech], None] | None,
-    ) -> None:
-        self._sink = sink
-        self._cancel = cancel
-        self._turn = turn
-        self._emit = emit
-        self._record = record
-        self.started = False
-
-    def write(self, speech: Speech) -> None:
-        if self._record is not None:
-            self._record(speech)
-        step = max(1, int(speech.rate * WRITE_SECONDS))
-        for begin in range(0, len(speech.samples), step):
-            if self._cancel.is_set():
-                return
-            on_start = None if self.started else self._on_start
-            self.started = True
-            self._sink.write(speech.samples[begin : begin + step], speech.rate, on_start)
-
-    def _on_start(self, t: float) -> None:
-        self._emit(SpeakingStarted(turn=self._turn, t=t))
 
 
 class _Chunks:

@@ -41,6 +41,9 @@ def turn_latency(events: Iterable[Event]) -> Latency:
     first: dict[type[Event], Event] = {}
     last_t = 0.0
     for event in events:
+        # The wake phrase alone ends speech too; the command that follows is what counts.
+        if isinstance(event, SpeechEnded) and Transcript not in first:
+            first[SpeechEnded] = event
         first.setdefault(type(event), event)
         last_t = event.t
     result: Latency = dict.fromkeys(STAGES)
@@ -95,6 +98,8 @@ class LatencyLog:
             self._open.setdefault(event.turn, []).append(event)
             if isinstance(event, TurnEnded):
                 self._turns.append(turn_latency(self._open.pop(event.turn)))
+                # Turns end in order; an earlier one that did not will not.
+                self._open = {n: e for n, e in self._open.items() if n > event.turn}
                 self.turns += 1
 
     def summary(self) -> dict[str, dict[str, float]]:

@@ -29,6 +29,7 @@ class PushSource(AudioSource):
         self.broken = broken
         self._frames: queue.Queue[Pcm | None] = queue.Queue()
         self._position = 0
+        self._t = 0.0
 
     def start(self) -> None:
         if self.broken:
@@ -41,7 +42,9 @@ class PushSource(AudioSource):
             return None
         if samples is None:
             raise EOFError
-        frame = Frame(samples, self._position, time.monotonic())
+        # Sound that is pushed all at once is still sound of its length.
+        self._t = max(self._t + FRAME_SAMPLES / 16_000, time.monotonic())
+        frame = Frame(samples, self._position, self._t)
         self._position += FRAME_SAMPLES
         return frame
 

@@ -162,10 +162,9 @@ class Segmenter:
             return self._before_speech(probability, position, end, level_db)
         return self._in_speech(probability, end, level_db)
 
-    def finish(self, position: int) -> Decision:
-        """The sound is over at ``position``: ends the turn whatever the state."""
-        reason = "no_speech" if self.speech_start is None else "end_of_file"
-        return self._end(position, reason)
+    def finish(self, position: int, reason: str = "end_of_file") -> Decision:
+        """Ends the turn at ``position`` whatever the state; without speech, for want of it."""
+        return self._end(position, "no_speech" if self.speech_start is None else reason)
 
     def _before_speech(
         self, probability: float, position: int, end: int, level_db: float | None

@@ -87,3 +87,14 @@ def test_status_line_tells_state_and_troubles() -> None:
         "degraded: The speaker is gone.",
         "ready (idle)",
     ]
+
+
+def test_the_status_forgets_the_trouble_of_a_turn_when_a_later_one_works() -> None:
+    status = StatusLine(lambda line: None)
+    status(events.Trouble(turn=3, code="llm.timeout", message="No answer in time."))
+    status(events.TurnEnded(turn=3, outcome="answered"))
+    assert status.text == "degraded: No answer in time."
+    status(events.TurnEnded(turn=4, outcome="not_heard"))
+    assert status.text.startswith("degraded")
+    status(events.TurnEnded(turn=5, outcome="answered"))
+    assert status.text == "ready (starting)"

@@ -74,3 +74,11 @@ def test_log_keeps_turns_apart() -> None:
     log(TURN[-1])
     summary = log.summary()
     assert summary["total"] == {"p50": 756.0, "p95": 756.0, "p99": 756.0, "n": 1}
+
+
+def test_turns_that_never_end_are_not_kept() -> None:
+    log = LatencyLog()
+    for turn in range(1, 1000):
+        log(SpeechEnded(turn=turn, last_voiced_t=0.0, reason="no_speech"))
+    log(TurnEnded(turn=1000, outcome="answered"))
+    assert not log._open
