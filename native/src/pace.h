@@ -30,9 +30,13 @@ class Pace {
     }
     if (slept < kSuspicious * seconds) {
       patience_ = kShortest;
+      strikes_ = 0;
       return;
     }
-    together_ = per_row;
+    // One slow step may be a hiccup; after a time alone, when the cores were busy, it is not.
+    together_ = strikes_ == 0 ? per_row : std::min(per_row, together_);
+    if (++strikes_ < 2) return;
+    strikes_ = 1;
     probing_ = true;
     alone_left_ = 1;
   }
@@ -43,6 +47,7 @@ class Pace {
   double together_ = 0.0;  // seconds a row, of the last suspicious step
   int alone_left_ = 0;
   int patience_ = kShortest;
+  int strikes_ = 0;  // suspicious steps in a row
   bool probing_ = false;
 };
 

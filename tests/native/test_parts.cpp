@@ -215,24 +215,32 @@ TEST(sampling_follows_the_distribution_and_the_seed) {
 
 TEST(a_busy_machine_is_met_with_one_thread) {
   Pace pace;
-  for (int i = 0; i < 10; ++i) {
+  const auto together = [&](double seconds, double slept) {
     CHECK(pace.threads(2) == 2);
-    pace.note(2, 0.002, 0.0, 1);
-  }
-  pace.note(2, 0.2, 0.1, 1);
-  CHECK(pace.threads(2) == 1);
-  pace.note(1, 0.02, 0.0, 1);
-  int alone = 0;
-  for (; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0.0, 1);
-  CHECK(alone == 16, "%d", alone);
-  // Still busy: the next time it stays alone for longer.
-  pace.note(2, 0.2, 0.1, 1);
-  pace.note(1, 0.02, 0.0, 1);
-  for (alone = 0; pace.threads(2) == 1; ++alone) pace.note(1, 0.02, 0.0, 1);
-  CHECK(alone == 32, "%d", alone);
-  // Slow waits, but together still faster.
-  pace.note(2, 0.01, 0.005, 1);
-  pace.note(1, 0.02, 0.0, 1);
-  CHECK(pace.threads(2) == 2);
+    pace.note(2, seconds, slept, 1);
+  };
+  const auto alone = [&](double seconds) {
+    int steps = 0;
+    for (; pace.threads(2) == 1; ++steps) pace.note(1, seconds, 0.0, 1);
+    return steps;
+  };
+  for (int i = 0; i < 10; ++i) together(0.002, 0.0);
+  // A single hiccup changes nothing.
+  together(0.2, 0.1);
+  together(0.002, 0.0);
+  together(0.2, 0.1);
+  together(0.2, 0.1);
+  // One step to compare, which is faster, then 16.
+  CHECK(alone(0.02) == 17);
+  // Still busy: one bad step is enough now, and it stays alone for longer.
+  together(0.2, 0.1);
+  CHECK(alone(0.02) == 33);
+  // Waits, but together still faster: the comparison only.
+  together(0.01, 0.005);
+  CHECK(alone(0.02) == 1);
+  // Idle again: forgiving again.
+  together(0.002, 0.0);
+  together(0.2, 0.1);
+  CHECK(alone(0.02) == 0);
   CHECK(pace.threads(1) == 1);
 }
