@@ -13,16 +13,16 @@ namespace kvq {
 class Pace {
  public:
   // Threads for the next step, 1 or all.
-  int threads(int all) const { return all > 1 && alone_left_ > 0 ? 1 : all; }
+  int threads(int all) const { return all > 1 && (probing_ || alone_ > 0.0) ? 1 : all; }
 
   // What a step of so many rows on so many threads cost, and how long the caller slept in it.
   void note(int threads, double seconds, double slept, int rows) {
     const double per_row = seconds / rows;
     if (threads == 1) {
-      if (alone_left_ > 0) --alone_left_;
+      alone_ -= seconds;
       // The first step alone after one on all threads decides whether it stays so.
       if (probing_ && per_row < together_) {
-        alone_left_ = patience_;
+        alone_ = patience_;
         patience_ = std::min(2 * patience_, kLongest);
       }
       probing_ = false;
@@ -38,15 +38,16 @@ class Pace {
     if (++strikes_ < 2) return;
     strikes_ = 1;
     probing_ = true;
-    alone_left_ = 1;
+    alone_ = 0.0;
   }
 
  private:
   static constexpr double kSuspicious = 0.2;  // share of a step slept; next to none when idle
-  static constexpr int kShortest = 16, kLongest = 256;  // steps alone before all are tried again
+  // Seconds alone before all are tried again.
+  static constexpr double kShortest = 0.25, kLongest = 4.0;
   double together_ = 0.0;  // seconds a row, of the last suspicious step
-  int alone_left_ = 0;
-  int patience_ = kShortest;
+  double alone_ = 0.0;     // seconds left
+  double patience_ = kShortest;
   int strikes_ = 0;  // suspicious steps in a row
   bool probing_ = false;
 };
