@@ -1,6 +1,11 @@
-"""``python -m assistant``: the same as the ``assistant`` command."""
+"""The ``assistant`` command, also as ``python -m assistant``."""
 
-from assistant.cli import main
+import signal
+
+# Ctrl-C while Python still reads its modules ends it without a word; ``main`` takes over then.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+from assistant.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -8,8 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from assistant import __version__
+from assistant import __version__, console, interrupts
 from assistant.errors import AssistantError
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = 130
+"""Exit code after SIGINT or SIGTERM, as shells give it."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,18 +77,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns 0 done, 2 wrong use, 3 something missing, 4 failed."""
+    """Runs one command; returns 0 done, 2 wrong use, 3 something missing, 4 failed,
+    130 interrupted."""
+    console.prepare()
     args = parser().parse_args(argv)
     logging.basicConfig(
         level=logging.DEBUG if args.verbose else logging.WARNING,
         format="%(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal under LANG=C must not make an umlaut fatal.
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
-        return _command(args.command)(args)
+        with interrupts.raised():
+            return _command(args.command)(args)
     except AssistantError as error:
         print(f"assistant: {error.message}", file=sys.stderr)
         if error.hint:
@@ -91,10 +96,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("assistant: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
+        # As with `| head`: who reads has seen enough.
         return 0
+    except OSError as error:
+        log.debug("%s failed", args.command, exc_info=True)
+        reason = error.strerror or str(error)
+        print(f"assistant: {reason}: {error.filename or 'standard output'}", file=sys.stderr)
+        return AssistantError.exit_code
+    except Exception as error:
+        # A service has nobody who could start it again with --verbose.
+        level = logging.ERROR if args.command == "run" else logging.DEBUG
+        log.log(level, "%s failed", args.command, exc_info=True)
+        print(
+            f"assistant: It failed in a way that nobody foresaw: {type(error).__name__}: {error}\n"
+            "  Please report this; --verbose shows where it happened.",
+            file=sys.stderr,
+        )
+        return AssistantError.exit_code
+    finally:
+        console.give_up_output()
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:

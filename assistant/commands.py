@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assistant import config
+from assistant import config, console, interrupts
 from assistant import models as model_files
 from assistant.config import Config
 from assistant.errors import UsageError
@@ -36,27 +34,14 @@ def settings(args: argparse.Namespace) -> Config:
     return cfg
 
 
+def json_line(value: Any) -> str:
+    """One JSON object on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def emit_json(value: Any) -> None:
     """One JSON object on one line of standard output."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; a second signal ends the program at once."""
-    stop = threading.Event()
-
-    def handle(signum: int, frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    print(json_line(value), flush=True)
 
 
 def hear(args: argparse.Namespace) -> int:
@@ -69,15 +54,15 @@ def hear(args: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     turns = 0
 
-    def done(record: Record) -> None:
-        nonlocal turns
-        turns += 1
-        if args.json:
-            emit_json(record)
-        else:
-            print(f"file        {record['file']}\n{human(record)}\n", flush=True)
+    with interrupts.noted() as stop:
+        show = console.Printer(stop)
 
-    with stop_on_signals() as stop:
+        def done(record: Record) -> None:
+            nonlocal turns
+            turns += 1
+            file = record["file"]
+            show(json_line(record) if args.json else f"file        {file}\n{human(record)}\n")
+
         assembly = Assembly(cfg)
         assembly.bus.subscribe(_warn)
         try:
@@ -93,6 +78,7 @@ def hear(args: argparse.Namespace) -> int:
             )
         finally:
             assembly.close()
+        show.check()
         if stop.is_set():
             return 130
     if turns == 0:
@@ -121,7 +107,7 @@ def demo(args: argparse.Namespace) -> int:
         print(human(asked.record))
         print(f"{'right' if asked.right else 'WRONG'}\n", flush=True)
 
-    with stop_on_signals() as stop:
+    with interrupts.noted() as stop:
         right = run_demo(cfg, out=args.out, realtime=args.realtime, done=done, stop=stop)
         if stop.is_set():
             return 130
@@ -132,10 +118,10 @@ def ask(args: argparse.Namespace) -> int:
     from assistant.assembly import Assembly
 
     cfg = settings(args)
-    lines: Iterable[str] = [" ".join(args.text)] if args.text else (line for line in sys.stdin)
     if args.text and not args.text[0].strip() and len(args.text) == 1:
         raise UsageError("ask.empty", "There is nothing to answer: the text is empty.")
-    with stop_on_signals() as stop:
+    with interrupts.noted() as stop:
+        lines: Iterable[str] = [" ".join(args.text)] if args.text else console.lines(stop)
         assembly = Assembly(cfg)
         assembly.bus.subscribe(_warn)
         try:
@@ -230,7 +216,7 @@ def say(args: argparse.Namespace) -> int:
         voice.load()
         sink.volume = cfg.audio.default_volume if not args.out else 100
         sink.start()
-        with stop_on_signals() as stop:
+        with interrupts.noted() as stop:
             try:
                 speaker = Speaker(
                     voice,

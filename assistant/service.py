@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Protocol
 
-from assistant import config
+from assistant import config, console
 from assistant.config import Config
 from assistant.errors import AssistantError, InputFileError, StateError
 from assistant.event_log import EventLog, StatusLine
@@ -192,6 +192,11 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
     patient = service.notifier.connected
     source = create_source(source_cfg, wait=patient)
     sink = create_sink(cfg.audio.output, wait=patient)
+    show = console.Printer(service.stop)
+
+    def print_event(event: Event) -> None:
+        show(json.dumps(event.to_dict(), ensure_ascii=False))
+
     assembly: Assembly | None = None
 
     def make() -> Runnable:
@@ -200,7 +205,7 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
         assembly.bus.subscribe(events)
         assembly.bus.subscribe(service.status)
         if args.json:
-            assembly.bus.subscribe(_print_event)
+            assembly.bus.subscribe(print_event)
         assembly.load()
         for trouble in assembly.troubles:
             assembly.bus.emit(trouble)
@@ -215,6 +220,7 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
     finally:
         if assembly is not None:
             assembly.close()
+    show.check()
     return 0
 
 
@@ -227,10 +233,6 @@ def _about(keys: list[str]) -> str:
     if later:
         parts.append(f"needs a restart: {', '.join(later)}")
     return "settings read again; " + ("; ".join(parts) or "nothing has changed")
-
-
-def _print_event(event: Event) -> None:
-    print(json.dumps(event.to_dict(), ensure_ascii=False), flush=True)
 
 
 class _Keeper:

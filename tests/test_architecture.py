@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import from its own layer's name and from layers before it;
 # names within one layer are independent of each other.
 LAYERS: list[set[str]] = [
-    {"errors", "config_yaml"},
+    {"errors", "config_yaml", "console", "interrupts"},
     {"config_check"},
     {"config_rules"},
     {"events", "config"},
@@ -40,10 +40,12 @@ LAYERS: list[set[str]] = [
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
     {"config", "blas", "weight_formats", "stop_text"},
-    {"gguf", "tokenizer", "sampler"},
-    {"hyperparams", "chat", "backend"},
-    {"reference", "session"},
-    {"engine"},
+    {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer"},
+    {"hyperparams", "chat", "backend", "safetensors", "hf_vocabulary"},
+    {"reference", "session", "checkpoint", "hf_config", "hf_special_tokens"},
+    {"engine", "hf_tokenizer", "convert_tensors"},
+    {"convert"},
+    {"convert_command"},
     {"bench_peer"},
     {"bench"},
     {"cli"},

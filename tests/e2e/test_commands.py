@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import wave
@@ -284,3 +285,67 @@ def test_run_without_a_sound_device(tmp_path: Path) -> None:
     done = assistant("run", "--config", str(config), timeout=60)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
+
+
+QUIET = ("--set", "llm.enabled=false")
+
+
+def spawn(*args: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "assistant", *args],
+        cwd=ROOT,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ask_that_waits_for_a_line_ends_at_a_signal(number: signal.Signals) -> None:
+    asking = spawn("ask", *QUIET, stdin=subprocess.PIPE)
+    assert asking.stdin is not None
+    assert asking.stdout is not None
+    asking.stdin.write("volume 20 percent\n")
+    asking.stdin.flush()
+    assert "20" in asking.stdout.readline()
+    asking.send_signal(number)
+    assert asking.wait(60) == 130
+    _, complaint = asking.communicate()
+    assert complaint in ("", "assistant: interrupted\n")
+
+
+@pytest.mark.parametrize("end", ["pipe", "full"])
+def test_output_that_nobody_takes(tmp_path: Path, end: str) -> None:
+    """Records come from a subscriber of the events; the pipe closes before the first."""
+    sound = wav(tmp_path / "a.wav", clips.spoken("What time is it?") / 32768)
+    words = ["hear", str(sound), "--json", "--no-wake", *QUIET]
+    if end == "pipe":
+        reading, out = os.pipe()
+        os.close(reading)
+    else:
+        out = os.open("/dev/full", os.O_WRONLY)
+    done = subprocess.run(
+        [sys.executable, "-m", "assistant", *words],
+        cwd=ROOT,
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(out)
+    if end == "pipe":
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert done.returncode == 4
+        assert done.stderr == "assistant: No space left on device: standard output\n"
+
+
+def test_closed_streams() -> None:
+    command = f'"{sys.executable}" -m assistant ask {" ".join(QUIET)}'
+    for closed in ("<&-", "'volume 30 percent' >&-"):
+        done = subprocess.run(
+            ["sh", "-c", f"{command} {closed}"], cwd=ROOT, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
