@@ -100,8 +100,8 @@ def _byte_chars() -> list[str]:
     return chars
 
 
-_BYTE_CHARS = _byte_chars()
-_CHAR_BYTES = {char: byte for byte, char in enumerate(_BYTE_CHARS)}
+BYTE_CHARS = _byte_chars()
+_CHAR_BYTES = {char: byte for byte, char in enumerate(BYTE_CHARS)}
 
 
 class Tokenizer:
@@ -130,7 +130,7 @@ class Tokenizer:
             t for t, i in added.items() if types[i] == _USER_DEFINED
         )
         self._pattern_special = _alternatives(added)
-        self._byte_ids = [plain.get(char, -1) for char in _BYTE_CHARS]
+        self._byte_ids = [plain.get(char, -1) for char in BYTE_CHARS]
         self._merges = _merge_table(plain, merges)
         self._words = _WORDS_DIGITS_SPLIT if digits_split else _WORDS
         self._cache: dict[str, tuple[int, ...]] = {}

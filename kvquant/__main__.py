@@ -1,0 +1,30 @@
+"""``python -m kvquant COMMAND``: the tools around the engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from kvquant import convert_command
+
+COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
+    "convert": (convert_command.main, "a Hugging Face model folder to a GGUF file"),
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs one command; returns its exit code."""
+    if argv[:1] and argv[0] in COMMANDS:
+        return COMMANDS[argv[0]][0](argv[1:])
+    asked = argv[:1] in (["-h"], ["--help"])
+    out = sys.stdout if asked else sys.stderr
+    if argv and not asked:
+        print(f"kvquant: there is no command {argv[0]!r}.", file=out)
+    print("usage: python -m kvquant COMMAND …", file=out)
+    for name, (_, meaning) in COMMANDS.items():
+        print(f"  {name:10} {meaning}", file=out)
+    return 0 if asked else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
