@@ -80,6 +80,7 @@ def main() -> int:
         "set": "spoken timer commands, real time",
         "n": args.n,
         "understood": len(timers),
+        "misheard": [r["transcript"] for r in records if r["intent"] != "timer.set"],
         "ms": ms,
         "machine": machine.describe(),
     }
