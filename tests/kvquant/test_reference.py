@@ -12,9 +12,9 @@ import pytest
 from kvquant import reference
 from kvquant.errors import ModelFileError, SettingError
 from kvquant.gguf import ModelFile
-from kvquant.hyperparams import Hyperparams
 from kvquant.reference import ReferenceModel
 from kvquant.tokenizer import Tokenizer
+from tests.kvquant.transformers_model import TransformersModel
 
 PROMPTS = [
     "The capital of France is",
@@ -98,61 +98,7 @@ class _Real:
         file = ModelFile.open(path)
         self.tokenizer = Tokenizer.from_metadata(file.metadata)
         self.ours = reference.load(str(path), threads=1, kv="fp32")
-        self.torch = torch
-        p = Hyperparams.from_file(file)
-        config = transformers.LlamaConfig(
-            vocab_size=p.n_vocab,
-            hidden_size=p.n_embd,
-            intermediate_size=p.n_ff,
-            num_hidden_layers=p.n_layer,
-            num_attention_heads=p.n_head,
-            num_key_value_heads=p.n_kv_head,
-            max_position_embeddings=p.n_ctx_train,
-            rms_norm_eps=p.norm_eps,
-            rope_parameters={"rope_type": "default", "rope_theta": p.rope_base},
-            tie_word_embeddings=True,
-        )
-        with torch.device("meta"):
-            self.theirs = transformers.LlamaForCausalLM(config).eval()
-        weights = {
-            "model.embed_tokens.weight": file.read("token_embd.weight"),
-            "model.norm.weight": file.read("output_norm.weight"),
-        }
-        names = {
-            "attn_norm": "input_layernorm",
-            "attn_q": "self_attn.q_proj",
-            "attn_k": "self_attn.k_proj",
-            "attn_v": "self_attn.v_proj",
-            "attn_output": "self_attn.o_proj",
-            "ffn_norm": "post_attention_layernorm",
-            "ffn_gate": "mlp.gate_proj",
-            "ffn_up": "mlp.up_proj",
-            "ffn_down": "mlp.down_proj",
-        }
-        for i in range(p.n_layer):
-            for ours, theirs in names.items():
-                w = file.read(f"blk.{i}.{ours}.weight")
-                if ours in ("attn_q", "attn_k"):
-                    w = _halves_apart(w, p.head_dim)
-                weights[f"model.layers.{i}.{theirs}.weight"] = w
-        state = {name: torch.from_numpy(w) for name, w in weights.items()}
-        missing, unexpected = self.theirs.load_state_dict(state, strict=False, assign=True)
-        assert set(missing) <= {"lm_head.weight"}
-        assert not unexpected
-        self.theirs.tie_weights()
-        # Made on no device, so its table of frequencies is still to be computed.
-        self.theirs.model.rotary_emb = type(self.theirs.model.rotary_emb)(config=config)
-
-    def their_logits(self, tokens: list[int]) -> np.ndarray:
-        with self.torch.no_grad():
-            out: np.ndarray = self.theirs(self.torch.tensor([tokens])).logits[0].numpy()
-        return out
-
-
-def _halves_apart(weight: np.ndarray, head_dim: int) -> np.ndarray:
-    """From pairs of neighbours (GGUF) to pairs half a head apart (Hugging Face)."""
-    pairs = weight.reshape(-1, head_dim // 2, 2, weight.shape[1])
-    return np.ascontiguousarray(pairs.swapaxes(1, 2).reshape(weight.shape))
+        self.theirs = TransformersModel(file, torch, transformers)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +115,7 @@ def test_logits_of_transformers(real: _Real) -> None:
     text = " ".join(PROMPTS) * 2
     tokens = real.tokenizer.encode(text)
     ours = real.ours.cache(512).forward(np.array(tokens, np.int32), 0, len(tokens))
-    theirs = real.their_logits(tokens)
+    theirs = real.theirs.logits(tokens)
     assert np.abs(ours - theirs).max() < 2e-3
     assert np.array_equal(ours.argmax(1), theirs.argmax(1))
 
@@ -184,5 +130,5 @@ def test_greedy_text_of_transformers(real: _Real, prompt: str) -> None:
     for _ in range(NEW_TOKENS):
         tokens.append(int(logits[0].argmax()))
         logits = cache.forward(np.array(tokens[-1:], np.int32), cache.length, 1)
-    theirs = real.their_logits(tokens)[start - 1 : -1].argmax(1)
+    theirs = real.theirs.logits(tokens)[start - 1 : -1].argmax(1)
     assert tokens[start:] == theirs.tolist()
