@@ -136,6 +136,7 @@ TEST(gemm_equals_scalar_at_every_shape) {
       for (const int rows : {1, 15, 16, 17, 40}) compare_gemm(format, rows, cols, 1);
     }
     for (const int tokens : {2, 3, 4, 5, 7, 8, 9, 17}) compare_gemm(format, 33, 576, tokens);
+    for (const int tokens : {31, 32, 33, 63, 65}) compare_gemm(format, 16, 192, tokens);
   }
 }
 
@@ -247,7 +248,9 @@ TEST(attend_equals_scalar_at_odd_lengths) {
   for (const int tokens : {1, 2, 15, 16, 17, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257}) {
     compare_attend(tokens, 64, {tokens, tokens, tokens}, 1.0f);
   }
-  for (const int tokens : {4095, 4096, 8191}) compare_attend(tokens, 64, {tokens}, 1.0f);
+  for (const int tokens : {4095, 4096, 8191}) {
+    compare_attend(tokens, 64, {tokens, tokens, tokens}, 1.0f);
+  }
 }
 
 TEST(attend_equals_scalar_for_every_head_size_and_count) {
