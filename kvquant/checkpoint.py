@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kvquant.errors import ModelFileError
@@ -11,6 +12,7 @@ from kvquant.safetensors import StoredTensor, read_table
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 MAX_SHARDS = 1_000
+_PLAIN_NAME = re.compile(r"[\w-][\w.-]*\.safetensors")
 
 
 def read_checkpoint(folder: Path) -> dict[str, StoredTensor]:
@@ -36,7 +38,7 @@ def _sharded(folder: Path) -> dict[str, StoredTensor]:
     if not isinstance(weight_map, dict) or not weight_map:
         raise _wrong("has no weight_map")
     for name, file in weight_map.items():
-        if not isinstance(file, str) or Path(file).name != file or "\\" in file or "\0" in file:
+        if not isinstance(file, str) or not _PLAIN_NAME.fullmatch(file):
             raise _wrong(f"puts the tensor {name[:80]!r} in {file!r:.80}, not a file beside it")
     files = sorted(set(weight_map.values()))
     if len(files) > MAX_SHARDS:
