@@ -14,7 +14,7 @@ from assistant.events import Event, Transcript, Trouble
 from assistant.listening import Heard
 from assistant.speaking import Speaker
 from assistant.tts.base import Speech
-from assistant.wake.phrase import strip_wake
+from assistant.wake.phrase import SURELY, strip_wake
 
 log = logging.getLogger(__name__)
 
@@ -89,13 +89,9 @@ class Answering:
         hypothesis = heard.hypothesis.result()
         if turn.cancel.is_set():
             return Done("stopped")
-        text = hypothesis.text
-        if reason == "always":
-            text = self._without_wake(text)
-        elif heard.includes_wake:
-            text = strip_wake(text, turn.wake_word)
-            if not text:
-                return Done(LISTEN_AGAIN)
+        text = self._without_wake(turn, heard, hypothesis.text)
+        if not text and turn.wake_word and (hypothesis.text or heard.includes_wake):
+            return Done(LISTEN_AGAIN)
         if self._keep_audio is not None:
             self._keep_audio(turn.number, heard)
         confidence = hypothesis.confidence
@@ -108,10 +104,12 @@ class Answering:
         answer = self._manager.respond(text, turn=turn.number, cancel=turn.cancel)
         return Done(self._speak(turn, answer, on_answer), answer.question)
 
-    def _without_wake(self, text: str) -> str:
-        """Where no wake word is needed, people say it all the same."""
+    def _without_wake(self, turn: Turn, heard: Heard, text: str) -> str:
+        """People say the wake phrase twice, or where it is not needed."""
+        if heard.includes_wake:
+            text = strip_wake(text, turn.wake_word)
         for word in self._words:
-            text = strip_wake(text, word)
+            text = strip_wake(text, word, SURELY)
         return text
 
     def _speak(self, turn: Turn, answer: Answer, on_answer: Callable[[], None]) -> str:

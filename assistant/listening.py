@@ -25,7 +25,7 @@ from assistant.recognition import Recognition
 from assistant.vad.base import Vad
 from assistant.vad.level import level_db
 from assistant.vad.segmenter import Decision, Segmenter
-from assistant.wake.phrase import strip_wake
+from assistant.wake.phrase import CLOSE_ENOUGH, SURELY, strip_wake
 
 MEMORY_FRAMES = 250
 """Frames kept from before the start of listening: 2.5 s, more than any wake phrase."""
@@ -70,6 +70,15 @@ class Heard:
         return len(self.audio) / SAMPLE_RATE
 
 
+@dataclass(frozen=True, slots=True)
+class _Peeked:
+    """What was said up to a pause; only_wake: nothing but the wake phrase."""
+
+    text: str
+    completeness: Completeness
+    only_wake: bool
+
+
 class Listener:
     """Hears one utterance after each ``begin``. Called from one thread."""
 
@@ -111,7 +120,7 @@ class Listener:
         self._batch: list[Pcm] = []
         self._held: list[Pcm] = []
         self._pausing = False
-        self._peek: Future[tuple[Hypothesis, Completeness]] | None = None
+        self._peek: Future[_Peeked] | None = None
         self._audio: list[Pcm] = []
 
     @property
@@ -306,8 +315,8 @@ class Listener:
         self._pausing = True
         if self._recognition is None:
             return
-        wake_phrase = self._wake_word if self._includes_wake else ""
-        self._peek = self._recognition.peek(lambda heard: self._judge(heard, wake_phrase))
+        word, least = self._wake_word, CLOSE_ENOUGH if self._includes_wake else SURELY
+        self._peek = self._recognition.peek(lambda heard: self._judge(heard, word, least))
         if self.patient:
             self._peek.exception()
             self._take_hint()
@@ -319,9 +328,9 @@ class Listener:
         for samples in held:
             self._keep(samples)
 
-    def _judge(self, heard: Hypothesis, wake_phrase: str) -> tuple[Hypothesis, Completeness]:
-        text = strip_wake(heard.text, wake_phrase) if wake_phrase else heard.text
-        return Hypothesis(text, heard.confidence), judge(text, self._understand)
+    def _judge(self, heard: Hypothesis, wake_word: str, least: float) -> _Peeked:
+        text = strip_wake(heard.text, wake_word, least) if wake_word else heard.text
+        return _Peeked(text, judge(text, self._understand), bool(heard.text) and not text)
 
     def _take_hint(self) -> None:
         """Uses the words decoded in the pause, once they are there."""
@@ -330,14 +339,14 @@ class Listener:
         peek, self._peek = self._peek, None
         if peek.exception() is not None:
             return  # the final result tells the same error
-        hypothesis, completeness = peek.result()
-        if self._includes_wake and not hypothesis.text:
+        peeked = peek.result()
+        if peeked.only_wake or (self._includes_wake and not peeked.text):
             # Only the wake phrase so far: the command is still to come.
             self.cancel()
             self._restart()
             return
-        self._emit(PartialTranscript(turn=self._turn, text=hypothesis.text))
-        self._segmenter.hint = completeness
+        self._emit(PartialTranscript(turn=self._turn, text=peeked.text))
+        self._segmenter.hint = peeked.completeness
 
     def _end(self, decision: Decision, frame: Frame) -> Heard:
         last_voiced = self._segmenter.last_voiced

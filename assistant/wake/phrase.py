@@ -14,13 +14,17 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 CLOSE_ENOUGH = 0.66
 """Similarity (0 to 1) from which misheard words still count as the wake phrase."""
 
+SURELY = 0.85
+"""As above where nothing else says that the wake phrase is there."""
 
-def strip_wake(text: str, wake_word: str) -> str:
+
+def strip_wake(text: str, wake_word: str, least: float = CLOSE_ENOUGH) -> str:
     """The text without a leading wake phrase, however it was spelled.
 
     Args:
         text: transcript that may begin with the wake phrase.
         wake_word: its name in config.yaml, such as ``hey_jarvis``.
+        least: similarity from which it is the wake phrase.
     """
     phrase = wake_word.replace("_", "").lower()
     words = list(_WORD.finditer(text))
@@ -31,7 +35,7 @@ def strip_wake(text: str, wake_word: str) -> str:
         score = SequenceMatcher(None, heard, phrase, autojunk=False).ratio()
         if score > best:
             best, cut = score, words[n - 1].end()
-    if best < CLOSE_ENOUGH:
+    if best < least:
         return text.strip()
     return text[cut:].lstrip(" ,.!?;:-–—…").strip()
 

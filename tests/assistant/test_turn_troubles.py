@@ -136,6 +136,27 @@ def test_an_interrupted_turn_is_told_as_stopped_and_not_as_failed(room: Make) ->
     assert not r.log.of(Reply)
 
 
+@pytest.mark.parametrize("text", ["Hey Jarvis, what time is it?", "Hey, Jarvis! What time is it?"])
+def test_a_wake_phrase_said_once_more_is_no_part_of_the_command(room: Make, text: str) -> None:
+    r = room([text], cfg=NO_FOLLOWUP)
+    r.command()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.log.of(SpeechEnded)[0].reason == "complete"
+    assert r.log.of(Transcript)[0].text.lower() == "what time is it?"
+
+
+def test_the_wake_phrase_said_once_more_and_then_nothing(room: Make) -> None:
+    r = room(["Hey Jarvis.", "what time is it"], cfg=NO_FOLLOWUP)
+    r.source.wake()
+    r.source.quiet(0.5)
+    r.source.say(0.6)
+    r.source.quiet(1.5)
+    r.source.say(1.0)
+    r.source.quiet(1.5)
+    r.log.wait(TurnEnded, outcome="answered")
+    assert r.log.of(IntentMatched)[0].intent == "clock.time"
+
+
 # -- chimes and interruptions ----------------------------------------------------------
 
 
@@ -192,7 +213,12 @@ def test_a_speaker_that_does_not_finish_is_told_as_an_interruption(room: Make) -
 
 def test_its_name_in_its_own_talk_does_not_wake_it(room: Make) -> None:
     sink = HoldingSink(instant=False)
-    r = room(["who are you"], sink=sink, talk=["You may call me Jarvis."], cfg=NO_FOLLOWUP)
+    r = room(
+        ["which butler is the best one"],
+        sink=sink,
+        talk=["You may call me Jarvis."],
+        cfg=NO_FOLLOWUP,
+    )
     r.command()
     r.log.wait(SpeakingStarted)
     r.source.quiet(0.2)

@@ -73,6 +73,22 @@ def test_command_at_any_distance_after_the_wake_word(
     assert record["ms"]["endpoint"] < 1000
 
 
+@pytest.mark.parametrize("gap", [0.4, 3.0])
+def test_the_wake_word_said_twice_begins_one_turn(
+    assembly: Assembly, tmp_path: Path, gap: float
+) -> None:
+    sound = said(
+        clips.spoken("Hey Jarvis."),
+        clips.silence(gap),
+        clips.spoken("Hey Jarvis."),
+        clips.silence(0.3),
+        clips.spoken("What day is it today?"),
+    )
+    (record,) = run(assembly, tmp_path, sound)
+    assert record["intent"] == "clock.weekday", record
+    assert record["ms"]["endpoint"] < 700
+
+
 @pytest.mark.parametrize("pause", [0.3, 0.8, 1.2])
 def test_hesitation_in_the_middle_of_a_command(
     assembly: Assembly, tmp_path: Path, pause: float
