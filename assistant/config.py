@@ -131,6 +131,10 @@ class DialogueConfig(Section):
         "Answer in one to three short spoken sentences, in plain words."
     )
     max_tokens: Annotated[int, Field(ge=8, le=1024)] = 96
+    max_sentences: Annotated[int, Field(ge=1, le=100)] = 3
+    """Longest answer; what is generated is what is spoken, nothing is computed beyond it."""
+    double_check: bool = True
+    """Questions of fact are answered twice; where the answers differ: "I'm not sure"."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.2
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
     top_k: Annotated[int, Field(ge=0)] = 40

@@ -8,6 +8,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assistant.config import DialogueConfig
+from assistant.intent.normalize import normalize
+
+_BACK = frozenset(
+    """it that this those these he she him her his hers they them their there then one ones again
+    more else another too either instead earlier before other others same said meant remember
+    first second third last""".split()
+)
+_OPENINGS = (
+    "and",
+    "but",
+    "or",
+    "so",
+    "why",
+    "what about",
+    "how about",
+    "because",
+    "really",
+    "yes",
+    "no",
+    "yeah",
+    "nope",
+    "sure",
+    "okay",
+    "go on",
+    "continue",
+    "in what",
+    "which",
+)
+_OWN = frozenset("i my me mine am we our us".split())
+_ASKS = ("what", "who", "whose", "where", "when", "how", "do", "did", "am", "have", "can")
+_SHORT_WORDS = 2
+"""A sentence of so few words hangs on what came before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +74,17 @@ class History:
     def _forget(self) -> None:
         if self._clock() - self._last > self._forget_after_s:
             self._exchanges.clear()
+
+
+def refers_back(text: str) -> bool:
+    """Whether a sentence may mean something said before: "who wrote it", "what is my name"."""
+    plain = normalize(text)
+    words = plain.replace("'", " ").split()
+    if len(words) <= _SHORT_WORDS or not _BACK.isdisjoint(words):
+        return True
+    if any(plain.startswith(f"{opening} ") for opening in _OPENINGS):
+        return True
+    return words[0] in _ASKS and not _OWN.isdisjoint(words[1:])
 
 
 def fitting(

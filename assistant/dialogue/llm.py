@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.config import DialogueConfig, LlmConfig
+from assistant.dialogue.doubt import NOT_SURE, agree, asks_fact
 from assistant.dialogue.history import Exchange, History, fitting
 from assistant.dialogue.honesty import HonestyFilter
-from assistant.dialogue.prompts import system_text
+from assistant.dialogue.prompts import EXAMPLES, as_written, system_text
 from assistant.dialogue.sentences import SentenceStream, is_closed
 from assistant.errors import LlmError, ModelError, PackageError
 from assistant.models import path_of
@@ -29,6 +30,9 @@ _POLL_S = 0.05
 
 _LET_GO_S = 5.0
 """A cancelled run ends after the token or the piece of the prompt that it is at."""
+
+_LOOP_WORDS = 4
+"""A sentence of so many words is said once; small models go round in circles."""
 
 _ROLE = re.compile(r"^\s*(?:(?:assistant|ai|bot|system)\s*:|assistant\s*$)\s*", re.IGNORECASE)
 _ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
@@ -80,8 +84,10 @@ class LanguageModel:
         history: the conversation so far; as much of it as fits is used, nothing is added.
         cancel: ends the answer at once, silently.
 
-        A sentence that claims an action is replaced by an honest one. Where the answer has
-        reached its greatest length, it ends with its last whole sentence.
+        A question of fact is answered twice, and where the answers differ it is not sure. A
+        sentence that claims an action is replaced by an honest one. Where the answer has
+        reached its greatest length, it ends with its last whole sentence; it has at most
+        ``dialogue.max_sentences``.
 
         Raises ModelError, PackageError when the model must still be loaded; LlmError when
         the text is too long, when no word comes within ``dialogue.timeout_s``, or when the
@@ -91,8 +97,20 @@ class LanguageModel:
         assert self._engine is not None
         cancel = cancel or threading.Event()
         exchanges = history.exchanges() if history is not None else ()
-        sentences = self._attempt(self._engine, user_text, facts, exchanges, cancel)
+        # What was said before may hold the answer ("what is my name"); that is not doubted.
+        doubt = self._dialogue.double_check and not exchanges and asks_fact(user_text)
+        check = ""
+        if doubt:
+            plain = self._attempt(self._engine, user_text, facts, (), cancel)
+            check = next(plain, "")
+            plain.close()
+        shown = EXAMPLES if doubt else exchanges
+        sentences = self._attempt(self._engine, user_text, facts, shown, cancel)
         first = next(sentences, None)
+        if doubt and first is not None and not agree(user_text, first, check):
+            sentences.close()
+            yield NOT_SURE
+            return
         if first is not None and _repeats(first, exchanges):
             # A small model sticks to what it once said. Alone, the question gets its answer.
             sentences.close()
@@ -158,7 +176,8 @@ class LanguageModel:
         worker = _Worker(self._session, prompt, self._dialogue, engine)
         self._worker = worker
         try:
-            yield from _speakable(self._read(worker, cancel), worker)
+            pieces = self._read(worker, cancel)
+            yield from _speakable(pieces, worker, self._dialogue.max_sentences)
         finally:
             worker.cancel.set()
 
@@ -182,6 +201,7 @@ class LanguageModel:
         facts: Sequence[str],
         exchanges: Sequence[Exchange],
     ) -> list[int]:
+        user_text = as_written(user_text)
         system = ("system", system_text(self._dialogue.system_prompt, facts))
         room = engine.n_ctx - self._dialogue.max_tokens
         room -= len(engine.chat_prompt([system, ("user", user_text)]))
@@ -195,7 +215,10 @@ class LanguageModel:
 
         messages = [system]
         for exchange in fitting(exchanges, room, size):
-            messages += [("user", exchange.user), ("assistant", exchange.assistant)]
+            messages += [
+                ("user", as_written(exchange.user)),
+                ("assistant", exchange.assistant),
+            ]
         return engine.chat_prompt([*messages, ("user", user_text)])
 
     def _read(self, worker: _Worker, cancel: threading.Event) -> Iterator[str]:
@@ -276,16 +299,25 @@ def _sampling(cfg: DialogueConfig) -> Sampling:
     )
 
 
-def _speakable(pieces: Iterator[str], worker: _Worker) -> Iterator[str]:
-    """Whole, honest sentences without role markers; no white space around the reply."""
+def _speakable(pieces: Iterator[str], worker: _Worker, max_sentences: int) -> Iterator[str]:
+    """Whole, honest sentences without role markers; no white space around the reply.
+
+    Generation ends with the last sentence that is allowed; one that was said is left out.
+    """
     stream = SentenceStream()
     honesty = HonestyFilter()
     begun = False
+    count = 0
+    seen: set[tuple[str, ...]] = set()
 
     def out(sentence: str) -> str:
         nonlocal begun
         if not begun:
             sentence = _ROLE.sub("", sentence).lstrip()
+        words = tuple(_words(sentence))
+        if len(words) >= _LOOP_WORDS and words in seen:
+            return ""
+        seen.add(words)
         checked = honesty.check(sentence)
         begun = begun or bool(checked.strip())
         return checked
@@ -294,6 +326,10 @@ def _speakable(pieces: Iterator[str], worker: _Worker) -> Iterator[str]:
         for sentence in stream.push(piece):
             if text := out(sentence):
                 yield text
+                count += _is_sentence(text)
+            if count >= max_sentences:
+                worker.cancel.set()
+                return
     rest = stream.rest().rstrip()
     if worker.cut and not is_closed(rest):
         rest = "" if begun else _whole_words(rest)
@@ -305,6 +341,11 @@ def _repeats(sentence: str, exchanges: Sequence[Exchange]) -> bool:
     """Whether an earlier answer began with the same words."""
     begin = _words(sentence)
     return any(_words(e.assistant)[: len(begin)] == begin for e in exchanges)
+
+
+def _is_sentence(text: str) -> bool:
+    """False for the "1." of a list and the like."""
+    return any(len(word) > 1 and not word.isdecimal() for word in _words(text))
 
 
 def _words(text: str) -> list[str]:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from assistant.dialogue.history import History
+from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.llm import LanguageModel
-from assistant.dialogue.prompts import facts
+from assistant.dialogue.memory import asks_about_oneself, recall
+from assistant.dialogue.prompts import concerns, facts
+from assistant.dialogue.requests import unable
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
@@ -22,6 +24,7 @@ from assistant.state import State
 NOT_HEARD = "Sorry, I didn't catch that."
 NO_MODEL = "Sorry, I can't chat, only do commands: my language model is missing."
 NO_ANSWER = "Sorry, I can't think of an answer right now."
+NOT_TOLD = "Sorry, I don't know that."
 NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
 
 TALK = "dialogue.talk"
@@ -90,6 +93,15 @@ class Manager:
             self._matched(turn, intent)
             return self._act(intent, text, turn)
         self._expects = ""
+        if refusal := unable(text):
+            unknown = Intent(NONE, score=0.0, source="dialogue")
+            self._matched(turn, unknown)
+            return self._plain(unknown, refusal, "not_understood")
+        if asks_about_oneself(text):
+            told = recall(text, self._history.exchanges())
+            talk = Intent(TALK, score=0.0, source="dialogue")
+            self._matched(turn, talk)
+            return self._plain(talk, told or NOT_TOLD, "answered")
         if self._llm is None:
             unknown = Intent(NONE, score=0.0, source="dialogue")
             self._matched(turn, unknown)
@@ -162,8 +174,10 @@ class Manager:
         self, llm: LanguageModel, text: str, turn: int, cancel: threading.Event
     ) -> Iterator[str]:
         said: list[str] = []
+        # A small model repeats what it sees; earlier turns are shown only where they are meant.
+        history = self._history if refers_back(text) else None
         try:
-            for piece in llm.reply(text, facts=self._facts(), history=self._history, cancel=cancel):
+            for piece in llm.reply(text, facts=self._facts(text), history=history, cancel=cancel):
                 if not said and self.talk_error is not None:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
                     self.talk_error = None
@@ -177,13 +191,12 @@ class Manager:
         if said and not cancel.is_set():
             self._history.add(text, "".join(said))
 
-    def _facts(self) -> tuple[str, ...]:
+    def _facts(self, text: str) -> tuple[str, ...]:
         scheduler = self._registry.scheduler
         timers = scheduler.timers() if scheduler is not None else []
-        return facts(
-            self._now(),
-            timers=[f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers],
-        )
+        time_wanted, timers_wanted = concerns(text, [t.name for t in timers])
+        known = [f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers]
+        return facts(self._now() if time_wanted else None, timers=known if timers_wanted else ())
 
     def _context(self, text: str) -> TurnContext:
         return TurnContext(

@@ -28,6 +28,8 @@ SUFFIXES = ("*.yaml", "*.yml")
 _VALUE = re.compile(r"(?<!\\)\{(?P<kind>\w+)(?::(?P<slot>\w+))?\}")
 _MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
 _MAX_CHARACTERS = 1000
+_FREE_NAMES = frozenset(["name", "person"])
+"""Slots whose words come back in the user's own letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,8 @@ class Grammar(Understander):
             if memo[key] is None:
                 return None
             slots.update(memo[key])
-        if "name" in slots and "name" not in (result.intent_data.slots or {}):
-            slots["name"] = _as_said(slots["name"], original)
+        for name in _FREE_NAMES & slots.keys() - (result.intent_data.slots or {}).keys():
+            slots[name] = _as_said(slots[name], original)
         return slots
 
     def _add_file(self, path: Path, content: SentenceFile, *, own: bool) -> None:

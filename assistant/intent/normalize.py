@@ -62,7 +62,7 @@ _SPACE = re.compile(r"\s+")
 
 _PREFIXES = (
     "hey there", "hello there", "hi there", "good morning", "good evening", "listen", "and",
-    "and then", "also", "then", "next", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
+    "and then", "also", "then", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
     "uhm", "hmm", "er", "ah", "well", "so", "now", "right", "alright", "all right", "yeah", "yes",
     "please", "kindly", "just", "actually", "excuse me", "sorry",
     "could you", "can you", "would you", "will you", "could you please", "would you mind",

@@ -27,6 +27,7 @@ A dictionary fills several slots at once.
 MAX_NAME_WORDS = 10
 MAX_LABEL_WORDS = 4
 MAX_PLACE = 100
+MAX_PERSON_WORDS = 3
 
 _ARTICLES = re.compile(r"^(?:the|a|an|my|our|that|this|some)\s+")
 
@@ -74,6 +75,14 @@ def label(text: str, now: datetime) -> str | None:
     # "timer for friday at noon": a day or a time is no name
     named = " ".join(words)
     return None if find_numbers(text) or parse_time(named, now) else named
+
+
+def person(text: str, now: datetime) -> str | None:
+    """What somebody is called: one to three words, none of them an article or a verb."""
+    words = text.strip(" .,!?").split()
+    if not 0 < len(words) <= MAX_PERSON_WORDS or find_numbers(text):
+        return None
+    return None if any(w in _NO_LABEL or w in _NO_PERSON for w in words) else " ".join(words)
 
 
 def timed(text: str, now: datetime) -> dict[str, Any] | None:
@@ -206,6 +215,10 @@ _HEDGE_BEFORE = re.compile(
 )
 _HEDGE_AFTER = re.compile(r"(?: (?:exactly|precisely|sharp|or so|on the dot|please))+$")
 
+_NO_PERSON = frozenset(
+    """not maybe later back crazy old it's spelled hard easy too very so the than was were has had
+    names same like tomorrow tonight today again""".split()
+)
 _MORE = re.compile(r"\b(?:more|extra|another|additional)\b")
 _OF_TEN = re.compile(r" out of (?:ten|10)$")
 
@@ -225,6 +238,7 @@ PARSERS: dict[str, Parser] = {
     "more": more,
     "number": lambda text, now: parse_number(text),
     "percent": percent,
+    "person": person,
     "place": place,
     "time": time,
     "timed": timed,

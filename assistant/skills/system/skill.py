@@ -15,7 +15,13 @@ class SystemSkill(Skill):
     phrases = ("stop", "never mind", "say that again", "what can you do")
 
     def __init__(self, cfg: Config, state: State) -> None:
-        self._replies = {"system.thanks": "You're welcome.", "system.hello": "Hello."}
+        self._replies = {
+            "system.thanks": "You're welcome.",
+            "system.hello": "Hello.",
+            "system.identity": "I'm the voice assistant that runs on this device.",
+        }
+        # in memory only: nothing of what was said is kept
+        self._user = ""
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         if intent.name == "system.stop":
@@ -26,6 +32,14 @@ class SystemSkill(Skill):
             if not turn.last_utterance:
                 return Outcome("I haven't heard anything yet.")
             return Outcome(f"I heard: {turn.last_utterance}")
+        if intent.name == "system.meet":
+            self._user = " ".join(
+                word[:1].upper() + word[1:] for word in str(intent.slots["person"]).split()
+            )
+            return Outcome(f"Nice to meet you, {self._user}.")
+        if intent.name == "system.user":
+            known = f"Your name is {self._user}." if self._user else "I don't know your name yet."
+            return Outcome(known)
         if intent.name == "system.help":
             return Outcome(f"I can {spoken.listing(turn.abilities)}.")
         return Outcome(self._replies[intent.name])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assistant.config import DialogueConfig
-from assistant.dialogue.history import Exchange, History, fitting
+from assistant.dialogue.history import Exchange, History, fitting, refers_back
 
 
 class Clock:
@@ -63,3 +65,28 @@ def test_the_oldest_are_dropped_to_fit() -> None:
     assert fitting(exchanges, 9, size) == tuple(exchanges[3:])
     assert fitting(exchanges, 5, size) == ()
     assert fitting([], 5, size) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who wrote it",
+        "what about cats",
+        "and in Italy",
+        "what is my name",
+        "do you remember what I told you",
+        "tell me more",
+        "why",
+        "is she still alive",
+    ],
+)
+def test_what_refers_to_earlier_turns(text: str) -> None:
+    assert refers_back(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["what is the capital of Peru", "I am so tired", "tell me a joke", "how do you cook rice"],
+)
+def test_what_stands_alone(text: str) -> None:
+    assert not refers_back(text)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.config import DialogueConfig, LlmConfig
+from assistant.dialogue.doubt import NOT_SURE
 from assistant.dialogue.history import History
 from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.llm import LanguageModel
@@ -108,8 +109,8 @@ def test_the_prompt_holds_facts_history_and_the_question(make: Make) -> None:
     held = llm.engine.tokenizer.decode(session.tokens, special=True)
     assert held.startswith(
         "<|im_start|>system\nBe kind.\n\nFacts:\n- It is late.<|im_end|>\n"
-        "<|im_start|>user\nwho are you<|im_end|>\n<|im_start|>assistant\nA voice.<|im_end|>\n"
-        "<|im_start|>user\nand now?<|im_end|>\n<|im_start|>assistant\nFine."
+        "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\nA voice.<|im_end|>\n"
+        "<|im_start|>user\nAnd now?<|im_end|>\n<|im_start|>assistant\nFine."
     )
     assert len(history.exchanges()) == 1
 
@@ -118,10 +119,10 @@ def test_only_what_is_new_is_computed(make: Make) -> None:
     llm = make()
     llm.answer("Yes.")
     llm.prompt()
-    llm.answer("No.", user="hell", facts=())
+    llm.answer("No.", user="hell is hot", facts=())
     again = llm.prompt()
     assert "Be kind." not in again
-    assert again.startswith("hell<|im_end|>")
+    assert again.endswith(" is hot.<|im_end|>\n<|im_start|>assistant\nNo.")
 
 
 def test_history_that_does_not_fit_is_dropped_from_its_beginning(make: Make) -> None:
@@ -328,3 +329,48 @@ def test_the_shipped_model() -> None:
         llm.close()
     assert "Paris" in first
     assert "Rome" in second
+
+
+def test_an_answer_ends_after_its_last_allowed_sentence(make: Make) -> None:
+    llm = make(max_sentences=2)
+    text = "Rome is old. It has hills. It has a river. It has cats."
+    assert "".join(llm.answer(text)) == "Rome is old. It has hills."
+    llm._wait_for_the_last(threading.Event())
+    assert len(llm.script.prompts[-1]) <= len(llm.engine.tokenizer.encode(text)), "generation ends"
+
+
+def test_numbers_of_a_list_are_no_sentences(make: Make) -> None:
+    text = "1. Boil the water.\n2. Add the tea.\n3. Wait a bit.\n4. Drink it."
+    said = "".join(make(max_sentences=3).answer(text))
+    assert said.endswith("Wait a bit.")
+
+
+def test_a_sentence_is_said_once(make: Make) -> None:
+    text = "The cat sat down there. Fine. The cat sat down there. Fine. Then it left."
+    said = make(max_sentences=9).answer(text)
+    assert "".join(said) == "The cat sat down there. Fine. Fine. Then it left."
+
+
+def test_facts_that_are_said_twice_alike_are_told(make: Make) -> None:
+    said = make().answer(
+        "It is Lima.", "It is Lima. It is big.", user="what is the capital of Peru"
+    )
+    assert "".join(said) == "It is Lima. It is big."
+
+
+def test_facts_that_change_are_not_told(make: Make) -> None:
+    said = make().answer("It is Lima.", "It is Cusco. Nice.", user="what is the capital of Peru")
+    assert said == [NOT_SURE]
+
+
+def test_the_double_check_can_be_switched_off(make: Make) -> None:
+    llm = make(double_check=False)
+    assert llm.answer("It is Cusco.", user="what is the capital of Peru") == ["It is Cusco."]
+
+
+def test_what_was_told_before_is_not_doubted(make: Make) -> None:
+    llm = make()
+    history = History(llm._dialogue)
+    history.add("Mozart was born in Salzburg", "Yes.")
+    said = llm.answer("It is Salzburg.", user="what is the name of the town", history=history)
+    assert said == ["It is Salzburg."]

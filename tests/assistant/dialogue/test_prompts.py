@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from assistant.dialogue.prompts import MAX_TIMERS, facts, system_text
+import pytest
+
+from assistant.dialogue.prompts import MAX_TIMERS, as_written, concerns, facts, system_text
 
 
 def test_nothing_known_says_nothing() -> None:
@@ -25,3 +27,24 @@ def test_facts_follow_the_instructions() -> None:
 def test_many_timers_do_not_fill_the_prompt() -> None:
     timers = tuple(f"timer {i}" for i in range(50))
     assert "".join(facts(timers=timers)).count("timer ") == MAX_TIMERS
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("i am tired", "I am tired."),
+        ("what do i need", "What do I need?"),
+        ("what's that", "What's that?"),
+        ("is it late?", "Is it late?"),
+        ("Well said", "Well said"),
+        ("", ""),
+    ],
+)
+def test_as_written(typed: str, written: str) -> None:
+    assert as_written(typed) == written
+
+
+def test_facts_are_for_those_who_ask() -> None:
+    assert concerns("I am so tired", ["rice"]) == (False, False)
+    assert concerns("is it nearly the weekend", ["rice"]) == (True, False)
+    assert concerns("do I have to wait for the rice", ["rice"]) == (False, True)

@@ -40,3 +40,12 @@ def test_help_names_every_ability(talk: Talk) -> None:
 def test_courtesy_is_answered(talk: Talk) -> None:
     assert talk.reply("thank you very much") == "You're welcome."
     assert talk.reply("hello") == "Hello."
+
+
+def test_the_name_of_the_user_is_kept_while_it_runs(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.reply("what is my name") == "I don't know your name yet."
+    assert talk.reply("my name is mary lou") == "Nice to meet you, Mary Lou."
+    assert talk.reply("do you remember my name") == "Your name is Mary Lou."
+    talk.restart()
+    assert talk.reply("what is my name") == "I don't know your name yet."

@@ -1,0 +1,86 @@
+"""What goes to a skill, what is refused, and what the language model is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.config import Config
+from assistant.dialogue.history import History
+from assistant.dialogue.honesty import HONEST
+from assistant.dialogue.manager import NOT_TOLD, Manager
+from assistant.intent import create
+from assistant.skills.registry import Registry
+from assistant.state import State
+from tests.assistant.skills.clocks import FakeClock
+
+
+class Echo:
+    """A language model that shows what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, tuple[str, ...], int]] = []
+
+    def reply(self, text: str, facts: Any, history: History | None, cancel: Any) -> Iterator[str]:
+        self.given.append((text, tuple(facts), len(history.exchanges()) if history else 0))
+        yield "Well."
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Manager:
+    clock = FakeClock().clock
+    state = State(tmp_path / "state.db", clock)
+    registry = Registry.load(Config(), state)
+    understander = create(Config().understand, registry.sentence_dirs, now=clock.now)
+    understander.load()
+    return Manager(
+        state=state,
+        registry=registry,
+        understander=understander,
+        llm=Echo(),  # type: ignore[arg-type]
+        history=History(Config().dialogue),
+        now=clock.now,
+        emit=lambda event: None,
+    )
+
+
+def answer(manager: Manager, text: str) -> tuple[str, str]:
+    found = manager.respond(text, turn=1, cancel=threading.Event())
+    return found.intent.name, "".join(found.pieces)
+
+
+def given(manager: Manager) -> tuple[str, tuple[str, ...], int]:
+    echo = manager._llm
+    assert isinstance(echo, Echo)
+    return echo.given[-1]
+
+
+def test_orders_that_nobody_takes_are_refused_without_the_model(manager: Manager) -> None:
+    assert answer(manager, "turn on the porch light") == ("none", HONEST)
+    assert manager._llm.given == []  # type: ignore[union-attr]
+
+
+def test_talk_that_stands_alone_goes_without_history_and_facts(manager: Manager) -> None:
+    answer(manager, "why is the sea salty")
+    answer(manager, "explain gravity to children")
+    assert given(manager) == ("explain gravity to children", (), 0)
+    answer(manager, "tell me more about it")
+    assert given(manager)[2] == 2
+
+
+def test_time_and_timers_are_told_when_they_matter(manager: Manager) -> None:
+    answer(manager, "set a rice timer for ten minutes")
+    answer(manager, "do I have to hurry with the rice")
+    assert given(manager)[1] == ("Running timers: rice, 10 minutes left.",)
+    answer(manager, "are there many days in this month")
+    assert given(manager)[1] == ("It is Tuesday, 10 March 2026, 14:00.",)
+
+
+def test_what_the_user_told_is_given_back(manager: Manager) -> None:
+    assert answer(manager, "how old is my dog") == ("dialogue.talk", NOT_TOLD)
+    answer(manager, "my dog is nine years old")
+    assert answer(manager, "how old is my dog") == ("dialogue.talk", "Your dog is nine years old.")

@@ -1,0 +1,116 @@
+"""Requests that no skill takes are told from talk about the same things."""
+
+from __future__ import annotations
+
+import pytest
+
+from assistant.dialogue.honesty import HONEST
+from assistant.dialogue.requests import NO_LOOKUP, unable
+
+ORDERS = """
+turn on the light
+Could you please switch off the bedroom lamp?
+switch the radio off
+turn everything off
+porch lights on
+dim the lights a bit
+set the thermostat to 19 degrees
+make the kitchen lights green
+open the garage
+close the shutters please
+lock the back door
+start the robot vacuum
+play something by mozart
+can you play some jazz
+put on some music
+next song
+pause the music
+I want to listen to classical music
+add oat milk to the shopping list
+remove the bread from my shopping list
+remind me to water the plants
+remind me in an hour to check the oven
+set an alarm every day at seven
+set two timers for ten minutes
+snooze for five minutes
+pause the timer
+call grandma
+text my brother
+send a message to tom
+order a pizza
+book a table for two
+cancel my dentist appointment
+take a photo
+look up the opening hours
+restart yourself
+""".strip().splitlines()
+
+QUESTIONS = """
+what's the weather like
+how is the weather tomorrow
+will it rain on friday
+is it going to snow
+do I need an umbrella
+how cold is it outside
+what's in the news today
+who won the game last night
+when does the next train leave
+what time does the library close
+where are my glasses
+what's on tv tonight
+what is on my calendar today
+""".strip().splitlines()
+
+TALK = """
+who turned on the lights
+I already turned off the light
+turn on the light is a song
+do you play chess
+play is important for children
+call me Anna
+what do you call a baby goat
+what is a light year
+how does a thermostat work
+should I turn off the oven
+how do I set an alarm on my phone
+tell me a story about a robot vacuum
+make up a story about a lamp
+make me laugh
+put yourself in my shoes
+add some humor to it
+open your heart
+set the scene
+take it easy
+remind me who you are
+recommend a book
+I love music
+is it hot in the sahara desert
+what is a weather balloon
+who won the battle of hastings
+where is vienna
+what is my name
+what is on your mind
+turn it into a poem
+change the subject
+the alarm woke me
+write a poem
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_order(text: str) -> None:
+    assert unable(text) == HONEST
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_question_about_the_present(text: str) -> None:
+    assert unable(text) == NO_LOOKUP
+
+
+@pytest.mark.parametrize("text", TALK)
+def test_talk(text: str) -> None:
+    assert unable(text) == ""
+
+
+def test_long_sentences_are_stories() -> None:
+    assert unable("turn on the light " + "and then she went home " * 4) == ""
