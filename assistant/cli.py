@@ -102,8 +102,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         log.debug("%s failed", args.command, exc_info=True)
-        reason = error.strerror or str(error)
-        print(f"assistant: {reason}: {error.filename or 'standard output'}", file=sys.stderr)
+        place = f" ({error.filename})" if error.filename else ""
+        print(f"assistant: {error.strerror or error}{place}.", file=sys.stderr)
         return AssistantError.exit_code
     except Exception as error:
         # A service has nobody who could start it again with --verbose.

@@ -211,7 +211,7 @@ def say(args: argparse.Namespace) -> int:
         "chunks": [chunk.spoken for chunk in chunks],
     }
     if not args.print:
-        sink = WavSink(args.out) if args.out else create_sink(cfg.audio.output)
+        sink = WavSink(args.out, realtime=False) if args.out else create_sink(cfg.audio.output)
         voice = tts.create(cfg.tts, models_dir=_models_dir(cfg))
         voice.load()
         sink.volume = cfg.audio.default_volume if not args.out else 100

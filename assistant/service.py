@@ -138,11 +138,20 @@ def instance_lock(state_dir: Path) -> Iterator[None]:
                 f"The assistant is running already{f' (process {holder})' if holder else ''}.",
                 f"Stop it first, or set another service.state_dir than {state_dir}.",
             ) from exc
-        file.seek(0)
-        file.truncate()
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+        _write_holder(file, state_dir)
         yield
+
+
+def _write_holder(file: IO[str], state_dir: Path) -> None:
+    try:
+        os.ftruncate(file.fileno(), 0)
+        os.pwrite(file.fileno(), f"{os.getpid()}\n".encode(), 0)
+    except OSError as exc:
+        raise StateError(
+            "state.folder",
+            f"The folder {state_dir} cannot be written: {exc.strerror}.",
+            "Make room on the disk, or set service.state_dir to another folder.",
+        ) from exc
 
 
 def running_process(state_dir: Path) -> int | None:

@@ -48,6 +48,7 @@ class WavSink(ClockedSink):
         self.path = path
         self._file: wave.Wave_write | None = None
         self._unfinished: Path | None = None
+        self._failure: OSError | None = None
 
     def start(self) -> None:
         if self.path.is_dir():
@@ -72,18 +73,26 @@ class WavSink(ClockedSink):
         super().start()
 
     def consume(self, samples: Pcm, t: float) -> None:
-        if self._file is not None:
+        """What cannot be written any more is dropped; ``stop`` then tells why."""
+        if self._file is None or self._failure is not None:
+            return
+        try:
             self._file.writeframesraw(np.ascontiguousarray(samples, "<i2").tobytes())
+        except OSError as e:
+            self._failure = e
 
     def stop(self) -> None:
+        """Raises InputFileError when the file could not be written."""
         super().stop()
         file, self._file = self._file, None
         unfinished, self._unfinished = self._unfinished, None
         if file is None or unfinished is None:
             return
         try:
-            file.close()
-            self._raw.close()
+            with self._raw, file:
+                pass
+            if self._failure is not None:
+                raise self._failure
             unfinished.chmod(0o644)
             unfinished.replace(self.path)
         except OSError as e:

@@ -339,7 +339,7 @@ def test_output_that_nobody_takes(tmp_path: Path, end: str) -> None:
         assert (done.returncode, done.stderr) == (0, "")
     else:
         assert done.returncode == 4
-        assert done.stderr == "assistant: No space left on device: standard output\n"
+        assert done.stderr == "assistant: No space left on device.\n"
 
 
 def test_closed_streams() -> None:

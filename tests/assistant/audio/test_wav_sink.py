@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import wave
 from pathlib import Path
 
@@ -84,3 +85,20 @@ def test_samples_can_be_written_at_once(tmp_path: Path) -> None:
     rate, samples = content(tmp_path / "out.wav")
     assert rate == 22_050
     np.testing.assert_array_equal(samples, TONE)
+
+
+@pytest.mark.parametrize("realtime", [False, True])
+def test_disk_that_fills_up_is_told_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, realtime: bool
+) -> None:
+    def full(self: wave.Wave_write, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(wave.Wave_write, "writeframesraw", full)
+    sink = WavSink(tmp_path / "full.wav", realtime=realtime)
+    sink.start()
+    sink.write(TONE, 22_050)
+    assert sink.drain(timeout=10)
+    with pytest.raises(InputFileError, match="No space left"):
+        sink.stop()
+    assert list(tmp_path.iterdir()) == []
