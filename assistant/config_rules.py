@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assistant.config_check import Fault
@@ -71,6 +72,22 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
             "dialogue.max_tokens",
             "llm.context",
         )
-    for answer, sentences in cfg.understand.commands.items():
+    for path, text in _commands(cfg.understand.commands):
+        yield [path], Fault(path, text)
+
+
+def _commands(commands: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[KeyPath, str]]:
+    """What cannot be said, and what would have two answers."""
+    taken: dict[str, str] = {}
+    for answer, sentences in commands.items():
+        path: KeyPath = ("understand", "commands", answer)
+        if not any(char.isalnum() for char in answer):
+            yield path, "the answer has no word that could be spoken"
         if not sentences:
-            yield fault("at least one sentence is needed", f"understand.commands.{answer}")
+            yield path, "at least one sentence is needed"
+        for sentence in sentences:
+            words = " ".join(re.findall(r"\w+", sentence.casefold()))
+            if not words:
+                yield path, f'"{sentence}" has no word that could be heard'
+            elif taken.setdefault(words, answer) != answer:
+                yield path, f'"{sentence}" already has the answer "{taken[words]}"'

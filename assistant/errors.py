@@ -74,7 +74,7 @@ class TtsError(AssistantError):
     """Speech synthesis failed."""
 
 
-class IntentError(AssistantError):
+class IntentError(UsageError):
     """Sentence templates or intent data are wrong."""
 
 

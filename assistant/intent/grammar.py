@@ -26,8 +26,9 @@ COMMAND_INTENT = "commands.say"
 
 SUFFIXES = ("*.yaml", "*.yml")
 _VALUE = re.compile(r"(?<!\\)\{(?P<kind>\w+)(?::(?P<slot>\w+))?\}")
+_SYNTAX = re.compile(r"[][()<>{}|]")
 _MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
-_MAX_CHARACTERS = 1000
+_MAX_CHARACTERS = 2000
 _FREE_NAMES = frozenset(["name", "person"])
 """Slots whose words come back in the user's own letters."""
 
@@ -142,6 +143,8 @@ class Grammar(Understander):
             if meaning.needs:
                 self._needs[name] = meaning.needs
             for block in meaning.data:
+                for sentence in block.sentences if own else ():
+                    self._warn_of_theft(sentence, name)
                 try:
                     self._add_block(name, block, content, own=own)
                 except _TemplateError as error:
@@ -154,7 +157,12 @@ class Grammar(Understander):
     def _add_commands(self) -> None:
         for reply, sentences in self._cfg.commands.items():
             # plain words: what would be syntax in a template is only punctuation here
-            block = Block(sentences=[normalize(s) for s in sentences], slots={"reply": reply})
+            plain = [normalize(s) for s in sentences]
+            for sentence in sentences:
+                self._warn_of_theft(sentence, COMMAND_INTENT)
+            # what comes in is also tried without its courtesy
+            said = dict.fromkeys(plain + [strip_courtesy(s) for s in plain])
+            block = Block(sentences=list(said), slots={"reply": reply})
             try:
                 self._add_block(COMMAND_INTENT, block, _PLAIN, own=True)
             except _TemplateError as error:
@@ -163,6 +171,18 @@ class Grammar(Understander):
                     f'understand.commands, "{reply}": "{error.template}" is wrong: {error}.',
                     "Write the sentence as it is spoken.",
                 ) from error
+
+    def _warn_of_theft(self, sentence: str, name: str) -> None:
+        """Says so when a sentence of the user takes the place of one that is built in."""
+        if _SYNTAX.search(sentence) and name != COMMAND_INTENT:
+            return  # a template has too many readings
+        intent = self.understand(sentence)
+        if intent is not None and intent.name != name:
+            log.warning(
+                'your sentence "%s" takes the place of a built-in command (%s)',
+                sentence,
+                intent.name,
+            )
 
     def _add_block(self, name: str, block: Block, content: SentenceFile, *, own: bool) -> None:
         from hassil.intents import Intent as Meaning

@@ -129,6 +129,22 @@ BROKEN: dict[str, tuple[str | bytes, list[tuple[str, ...]]]] = {
         "understand:\n  commands:\n    Hello: []\n",
         [("3", "understand.commands.Hello", "sentence")],
     ),
+    "command whose answer has full stops": (
+        "understand:\n  commands:\n    A. B.: []\n",
+        [("3", "understand.commands.A. B.", "sentence")],
+    ),
+    "command that cannot be said": (
+        'understand:\n  commands:\n    Hello: ["!", ok]\n',
+        [("3", "understand.commands.Hello", '"!"')],
+    ),
+    "command without answer": (
+        'understand:\n  commands:\n    "": [be silent]\n',
+        [("3", "understand.commands.", "spoken")],
+    ),
+    "sentence with two answers": (
+        "understand:\n  commands:\n    One: [do it]\n    Two: [so, Do it!]\n",
+        [("4", "understand.commands.Two", '"One"')],
+    ),
     "infinite": ("dialogue:\n  timeout_s: .inf\n", [("2", "dialogue.timeout_s", "inf")]),
 }
 

@@ -383,3 +383,30 @@ def test_file_that_is_no_text(tmp_path: Path) -> None:
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(IntentError, match="does not exist"):
         Grammar(folders(), UnderstandConfig(sentences=str(tmp_path / "none"))).load()
+
+
+def test_a_sentence_that_takes_the_place_of_a_built_in_one_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    commands = {"It is late.": ("what's the time", "is it bedtime")}
+    grammar = Grammar(folders(), UnderstandConfig(commands=commands))
+    grammar.load()
+    assert [record.getMessage() for record in caplog.records] == [
+        'your sentence "what\'s the time" takes the place of a built-in command (clock.time)'
+    ]
+
+
+def test_courtesy_in_an_own_command_may_be_left_out() -> None:
+    grammar = Grammar(folders(), UnderstandConfig(commands={"Yes.": ("please ask the owl",)}))
+    grammar.load()
+    for said in ("please ask the owl", "ask the owl", "Hey, ask the owl, please!"):
+        intent = grammar.understand(said)
+        assert intent is not None
+        assert intent.slots == {"reply": "Yes."}
+
+
+def test_an_own_command_of_eighty_words() -> None:
+    said = " ".join(f"longishword{number}" for number in range(80))
+    grammar = Grammar(folders(), UnderstandConfig(commands={"Phew.": (said,)}))
+    grammar.load()
+    assert grammar.understand(said.title()) is not None
