@@ -5,10 +5,14 @@ cancelled step, or a closed model) RuntimeError, each with one sentence. Ctrl-C 
 KeyboardInterrupt within about 20 ms; the cache is then as before the step.
 """
 
+from array import array
 from collections.abc import Sequence
+from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
+
+Tokens = NDArray[np.int32] | array[int]
 
 MAX_BATCH: int
 """Caches of one ``step``."""
@@ -47,6 +51,26 @@ class Cache:
 
         allowed: only these tokens' logits are computed, all others are minus infinity.
         """
+
+    def extend(
+        self,
+        tokens: Tokens,
+        n_past: int,
+        *,
+        last: bool = True,
+        allowed: Sequence[int] | None = None,
+        cancel: Event | None = None,
+    ) -> None:
+        """As ``compute``, but the logits after the last token stay here, for ``pick``.
+
+        cancel: looked at every 20 ms; when it is set, RuntimeError comes.
+        """
+
+    def pick(self, sampler: Sampler, recent: Tokens, forbidden: Tokens) -> int:
+        """The next token. ValueError when the logits were not kept or hold no usable number."""
+
+    def last_logits(self) -> NDArray[np.float32]:
+        """(1, n_vocab), a copy of what ``extend`` kept."""
 
     def truncate(self, n: int) -> None:
         """Drops every token from position n on."""
@@ -102,6 +126,9 @@ def step(caches: Sequence[Cache], tokens: NDArray[np.int32]) -> NDArray[np.float
     Returns (len(caches), n_vocab).
     """
 
+def extend_each(caches: Sequence[Cache], tokens: Tokens, *, cancel: Event | None = None) -> None:
+    """As ``step``, but each cache keeps its logits, for ``Cache.pick``."""
+
 def available_isas() -> list[str]:
     """Instruction sets that this CPU can run, the best last."""
 
@@ -120,6 +147,26 @@ class Tokenizer:
 
     def special_id(self, spelling: str) -> int:
         """-1 when no control token is spelled so."""
+
+    @property
+    def control_ids(self) -> list[int]: ...
+
+class File:
+    """A GGUF file that was read up to its weights."""
+
+    @staticmethod
+    def open(path: str) -> File: ...
+    @property
+    def metadata(self) -> dict[str, int | float | bool | str]:
+        """Its single values; arrays are left out."""
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """n_layer, n_embd, n_head, n_kv_head, head_dim, n_ff, n_vocab, n_ctx_train."""
+
+    def tokenizer(self) -> Tokenizer: ...
+    def load(self, *, threads: int = 1, kv: str = "fp16", isa: str = "") -> Backend:
+        """As ``load``; may run beside ``tokenizer``. Both release the interpreter's lock."""
 
 class Sampler:
     """Chooses tokens; the same seed gives the same choices on every machine."""

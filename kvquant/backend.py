@@ -13,14 +13,17 @@ are the engine's, once for both.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
-from typing import Literal, Protocol, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from kvquant.errors import BackendError, BackendMissingError, KvquantError, ModelFileError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BackendName = Literal["auto", "native", "reference"]
 
@@ -87,12 +90,19 @@ def load_backend(
 
     Raises ModelFileError, SettingError, BackendMissingError, BackendError.
     """
-    module = None if name == "reference" else _native(needed=name == "native")
+    module = find_native(name)
     found = "reference" if module is None else "native"
     if module is None:
         module = cast(_BackendModule, importlib.import_module("kvquant.reference"))
-    try:
+    with loading():
         return found, module.load(path, threads=threads, kv=kv)
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """Turns a backend's exceptions into those of this package."""
+    try:
+        yield
     except KvquantError:
         raise
     except ValueError as e:
@@ -101,11 +111,17 @@ def load_backend(
         raise BackendError("backend.load", f"The model could not be loaded: {e}.") from e
 
 
-def _native(*, needed: bool) -> _BackendModule | None:
+def find_native(name: BackendName) -> Any:
+    """The compiled module; None when the reference is to be used.
+
+    Raises BackendMissingError when it was asked for and is not built.
+    """
+    if name == "reference":
+        return None
     try:
-        return cast(_BackendModule, importlib.import_module("kvquant._native"))
+        return importlib.import_module("kvquant._native")
     except ImportError as e:
-        if needed:
+        if name == "native":
             raise BackendMissingError(
                 "backend.missing",
                 "The native engine is not built.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvquant.errors import SettingError
-from kvquant.tokenizer import Tokenizer
+from kvquant.token_text import AnyTokenizer
 
 Message = tuple[str, str]
 """(role, text); role: system, user or assistant."""
@@ -23,7 +23,7 @@ class ChatFormat:
     Only the frame is made of control tokens; texts are always plain.
     """
 
-    def __init__(self, tokenizer: Tokenizer, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, tokenizer: AnyTokenizer, metadata: Mapping[str, Any]) -> None:
         self._tokenizer = tokenizer
         self._start = tokenizer.special_id(_START)
         self._end = tokenizer.special_id(_END)

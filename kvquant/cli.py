@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvquant import bench
 from kvquant.chat import Message
 from kvquant.config import Sampling
 from kvquant.engine import Engine
@@ -26,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code. A user's mistake gives one line on stderr."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["bench"]:
+        from kvquant import bench
+
         return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
     options = _parser().parse_args(arguments)
     try:

@@ -6,21 +6,28 @@ The arithmetic is a backend's business: ``kvquant.backend`` says what it must pr
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kvquant.backend import BackendName, ModelBackend, load_backend
+from kvquant.backend import BackendName, ModelBackend, find_native, load_backend
+from kvquant.batch import generate_together
 from kvquant.chat import ChatFormat, Message
-from kvquant.config import ModelInfo
+from kvquant.config import ModelInfo, Sampling, Token
 from kvquant.errors import BackendError, ModelFileError, SettingError
-from kvquant.gguf import ModelFile
+from kvquant.generation import Request
 from kvquant.hyperparams import Hyperparams
 from kvquant.session import Session
-from kvquant.tokenizer import Tokenizer
+from kvquant.steps import ArraySteps, Steps
+from kvquant.token_text import AnyTokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kvquant.gguf import ModelFile
+    from kvquant.steps import Mask
 
 KV_KINDS = ("fp16",)
 """KV caches that exist so far."""
@@ -30,28 +37,55 @@ _END_OF_TEXT = "<|endoftext|>"
 _END_OF_TURN = "<|im_end|>"
 
 
+class Shape(Protocol):
+    """The part of ``Hyperparams`` that callers are told of."""
+
+    @property
+    def n_layer(self) -> int: ...
+    @property
+    def n_embd(self) -> int: ...
+    @property
+    def n_head(self) -> int: ...
+    @property
+    def n_kv_head(self) -> int: ...
+    @property
+    def head_dim(self) -> int: ...
+    @property
+    def n_ff(self) -> int: ...
+    @property
+    def n_vocab(self) -> int: ...
+    @property
+    def n_ctx_train(self) -> int: ...
+
+
 class Engine:
     """One loaded model. Several may live at once; each holds its own weights."""
 
-    def __init__(
-        self,
-        file: ModelFile,
-        backend: ModelBackend,
-        name: str,
-        n_ctx: int,
-        tokenizer: Tokenizer | None = None,
-    ) -> None:
-        """backend: loaded from the same file; name: "native" or "reference"; tokenizer: built
-        from its metadata, if it is built already.
+    def __init__(self, file: ModelFile, backend: ModelBackend, name: str, n_ctx: int) -> None:
+        """backend: loaded from the same file; name: "native" or "reference".
 
         Raises ModelFileError, SettingError.
         """
+        from kvquant.tokenizer import Tokenizer
+
         params = Hyperparams.from_file(file)
-        _check_context(params, n_ctx)
-        self.tokenizer = tokenizer or Tokenizer.from_metadata(file.metadata)
-        self.chat = ChatFormat(self.tokenizer, file.metadata)
+        _check_context(params.n_ctx_train, n_ctx)
+        tokenizer = Tokenizer.from_metadata(file.metadata)
+        info = _info(file.metadata, file.path, params, tokenizer, backend=name, isa=backend.isa)
+        self._set(backend, tokenizer, info, file.metadata, n_ctx)
+
+    def _set(
+        self,
+        backend: ModelBackend,
+        tokenizer: AnyTokenizer,
+        info: ModelInfo,
+        metadata: Mapping[str, Any],
+        n_ctx: int,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.chat = ChatFormat(tokenizer, metadata)
         self.n_ctx = n_ctx
-        self.info = _info(file, params, self.tokenizer, backend=name, isa=backend.isa)
+        self.info = info
         self._backend: ModelBackend | None = backend
 
     @classmethod
@@ -87,14 +121,30 @@ class Engine:
             raise SettingError(
                 "threads.range", f"threads must be from 1 to {_MAX_THREADS}, not {threads!r}."
             )
+        if find_native(backend) is not None:
+            return cls._load_native(Path(path), n_ctx, threads, kv)
+
+        from kvquant.gguf import ModelFile
+
         file = ModelFile.open(path)
-        _check_context(Hyperparams.from_file(file), n_ctx)
-        # The native engine reads weights while this thread builds the tokenizer.
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            loading = pool.submit(load_backend, backend, os.fspath(path), threads=threads, kv=kv)
-            tokenizer = Tokenizer.from_metadata(file.metadata)
-            name, loaded = loading.result()
-        return cls(file, loaded, name, n_ctx, tokenizer)
+        _check_context(Hyperparams.from_file(file).n_ctx_train, n_ctx)
+        name, loaded = load_backend("reference", os.fspath(path), threads=threads, kv=kv)
+        return cls(file, loaded, name, n_ctx)
+
+    @classmethod
+    def _load_native(cls, path: Path, n_ctx: int, threads: int, kv: str) -> Engine:
+        """Without numpy and without Python's GGUF reader: both would take longer than the rest."""
+        from kvquant.native_model import NativeModel
+
+        model = NativeModel.open(path)
+        _check_context(model.shape.n_ctx_train, n_ctx)
+        tokenizer, backend = model.load(threads, kv)
+        info = _info(
+            model.metadata, path, model.shape, tokenizer, backend="native", isa=backend.isa
+        )
+        engine = cls.__new__(cls)
+        engine._set(backend, tokenizer, info, model.metadata, n_ctx)
+        return engine
 
     def chat_prompt(self, messages: Sequence[Message]) -> list[int]:
         """Tokens of a conversation in the model's chat format, ready for the answer.
@@ -106,6 +156,8 @@ class Engine:
 
     def text_mask(self) -> NDArray[np.bool_]:
         """(n_vocab,): True for tokens that are text or end one, False for other control tokens."""
+        import numpy as np
+
         mask = np.ones(self.info.n_vocab, np.bool_)
         mask[list(self.tokenizer.control_ids)] = False
         mask[list(self.info.stop_ids)] = True
@@ -118,11 +170,55 @@ class Engine:
         return Session(
             self.tokenizer,
             self.info,
-            self._backend.cache(self.n_ctx),
+            self._steps(self._backend),
             n_ctx=self.n_ctx,
             chunk=self._backend.prefill_chunk,
             is_open=lambda: self._backend is not None,
         )
+
+    def _steps(self, backend: ModelBackend) -> Steps:
+        cache = backend.cache(self.n_ctx)
+        if self.info.backend != "native":
+            return ArraySteps(cache)
+
+        from kvquant.native_steps import NativeSteps
+
+        native: Any = cache
+        return NativeSteps(native, self.info.n_vocab)
+
+    def generate_batch(
+        self,
+        prompts: Sequence[Sequence[int]],
+        *,
+        max_new_tokens: int,
+        sampling: Sampling | None = None,
+        stop_tokens: Sequence[int] | None = None,
+        stop_texts: Sequence[str] = (),
+        cancel: threading.Event | None = None,
+        allowed: Mask | None = None,
+        sessions: Sequence[Session] | None = None,
+    ) -> Iterator[tuple[int, Token]]:
+        """Continues several prompts at once; up to eight share one pass over the weights.
+
+        Yields (number of the prompt, token) as they come. The arguments mean what they mean in
+        ``Session.generate``; each text gets the same tokens as alone, and with a seed each draws
+        from its own sequence of it.
+
+        sessions: one for each prompt, all different, to use and keep their caches; new ones by
+            default. Each says in ``finish`` why its text ended.
+
+        Raises as ``Session.generate`` does, before anything is computed.
+        """
+        used = [self.session() for _ in prompts] if sessions is None else list(sessions)
+        if len(used) != len(prompts) or len(set(map(id, used))) != len(used):
+            raise SettingError("batch.sessions", "Each prompt needs a session of its own.")
+        if any(s.info is not self.info for s in used):
+            raise SettingError("batch.sessions", "The sessions belong to another engine.")
+        ids = [s.checked(prompt) for s, prompt in zip(used, prompts, strict=True)]
+        stops = frozenset(self.info.stop_ids if stop_tokens is None else stop_tokens)
+        request = Request(max_new_tokens, sampling or Sampling(), stops, stop_texts, allowed)
+        texts = [s.start(request) for s in used]
+        return generate_together(used, ids, texts, cancel)
 
     def close(self) -> None:
         """Frees the weights; sessions can no longer be used. May be called twice."""
@@ -137,26 +233,31 @@ class Engine:
         self.close()
 
 
-def _check_context(params: Hyperparams, n_ctx: int) -> None:
-    if not isinstance(n_ctx, int) or not 1 <= n_ctx <= params.n_ctx_train:
+def _check_context(n_ctx_train: int, n_ctx: int) -> None:
+    if not isinstance(n_ctx, int) or not 1 <= n_ctx <= n_ctx_train:
         raise SettingError(
             "context.range",
-            f"The context must be from 1 to {params.n_ctx_train} tokens for this model, "
-            f"not {n_ctx!r}.",
+            f"The context must be from 1 to {n_ctx_train} tokens for this model, not {n_ctx!r}.",
         )
 
 
 def _info(
-    file: ModelFile, params: Hyperparams, tokenizer: Tokenizer, *, backend: str, isa: str
+    metadata: Mapping[str, Any],
+    path: Path,
+    params: Shape,
+    tokenizer: AnyTokenizer,
+    *,
+    backend: str,
+    isa: str,
 ) -> ModelInfo:
-    eos = _token_id(file.metadata, "eos", params.n_vocab)
-    eot = _token_id(file.metadata, "eot", params.n_vocab)
+    eos = _token_id(metadata, "eos", params.n_vocab)
+    eot = _token_id(metadata, "eot", params.n_vocab)
     if eot is None:
         eot = tokenizer.special_id(_END_OF_TURN)
     stops = (eos, eot, tokenizer.special_id(_END_OF_TEXT))
-    name = file.metadata.get("general.name")
+    name = metadata.get("general.name")
     return ModelInfo(
-        name=name if isinstance(name, str) and name else file.path.stem,
+        name=name if isinstance(name, str) and name else path.stem,
         n_layer=params.n_layer,
         n_embd=params.n_embd,
         n_head=params.n_head,
@@ -165,7 +266,7 @@ def _info(
         n_ff=params.n_ff,
         n_vocab=params.n_vocab,
         n_ctx_train=params.n_ctx_train,
-        bos_id=_token_id(file.metadata, "bos", params.n_vocab),
+        bos_id=_token_id(metadata, "bos", params.n_vocab),
         eos_id=eos,
         eot_id=eot,
         stop_ids=tuple(dict.fromkeys(i for i in stops if i is not None)),
@@ -174,7 +275,7 @@ def _info(
     )
 
 
-def _token_id(metadata: dict[str, Any], name: str, n_vocab: int) -> int | None:
+def _token_id(metadata: Mapping[str, Any], name: str, n_vocab: int) -> int | None:
     value = metadata.get(f"tokenizer.ggml.{name}_token_id")
     if value is None:
         return None

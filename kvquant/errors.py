@@ -47,6 +47,10 @@ class ContextError(KvquantError):
     exit_code: ClassVar[int] = 2
 
 
+class SnapshotError(KvquantError):
+    """A saved cache cannot be read or written, is damaged, or belongs to something else."""
+
+
 class BackendError(KvquantError):
     """A backend is not built, was closed, or failed while computing."""
 

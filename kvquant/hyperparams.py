@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kvquant.errors import ModelFileError
-from kvquant.gguf import ModelFile
+
+if TYPE_CHECKING:
+    from kvquant.gguf import ModelFile
 
 MAX_LAYERS = 512
 MAX_WIDTH = 1 << 17

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import operator
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kvquant.backend import CacheBackend
 from kvquant.config import ModelInfo, Sampling, Token
-from kvquant.errors import BackendError, ContextError, SettingError
-from kvquant.sampler import Sampler
-from kvquant.stop_text import StopText
-from kvquant.tokenizer import TextStream, Tokenizer
+from kvquant.errors import BackendError, ContextError, SettingError, SnapshotError
+from kvquant.generation import Finish, Generation, Request
+from kvquant.steps import Cancelled, Steps
+from kvquant.token_text import AnyTokenizer
 
-Finish = Literal["stop", "stop_text", "length", "context", "cancelled"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kvquant.steps import Mask
+
+_MAX_SNAPSHOT = 1 << 34
+"""Bytes; more than any context takes."""
 
 
 class Session:
     """Used by one thread at a time. Made by ``Engine.session``.
+
+    A context that is full is an error for a prompt (ContextError) and ends a generation (finish
+    "context"); nothing slides out silently, since the system prompt would be the first to go.
 
     finish: why the last generation ended: a stop token ("stop"), a stop text, the number of
         tokens asked for ("length"), a full context, or it was cancelled or given up by its
@@ -29,21 +38,20 @@ class Session:
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         info: ModelInfo,
-        cache: CacheBackend,
+        steps: Steps,
         *,
         n_ctx: int,
         chunk: int,
         is_open: Callable[[], bool],
     ) -> None:
         self._tokenizer = tokenizer
-        self._info = info
-        self._cache = cache
+        self.info = info
+        self._steps = steps
         self._chunk = chunk
         self._is_open = is_open
         self._tokens: list[int] = []
-        self._logits: NDArray[np.float32] | None = None
         self.n_ctx = n_ctx
         self.finish: Finish | None = None
 
@@ -53,49 +61,62 @@ class Session:
         return list(self._tokens)
 
     @property
+    def held(self) -> int:
+        """How many tokens the cache holds."""
+        return len(self._tokens)
+
+    @property
     def kv_bytes(self) -> int:
         """Bytes that these tokens take in the cache."""
-        return self._cache.kv_bytes
+        return self._steps.kv_bytes
 
     @property
     def kv_bytes_fp16(self) -> int:
         """Bytes that they would take in 16 bits."""
-        i = self._info
+        i = self.info
         return len(self._tokens) * 2 * i.n_layer * i.n_kv_head * i.head_dim * 2
 
     def prefill(self, tokens: Sequence[int], cancel: threading.Event | None = None) -> int:
         """Makes the cache hold exactly these tokens.
 
         The part that it already holds from the start on is kept, the rest computed in chunks.
-        Between chunks ``cancel`` is looked at; when it is set, the cache holds a shorter part.
+        When ``cancel`` is set, the cache holds a shorter part; the native engine looks at it every
+        20 ms, the reference between chunks.
 
         Returns how many tokens were computed. Raises ContextError when there are none or too
         many, SettingError when one is not a token of the model, BackendError.
         """
-        ids = self._checked(tokens)
+        return self._prefill(self.checked(tokens), cancel, None)
+
+    def _prefill(
+        self, ids: list[int], cancel: threading.Event | None, allowed: Sequence[int] | None
+    ) -> int:
         common = self._common(ids)
-        if common == len(ids) == len(self._tokens) and self._logits is not None:
+        if common == len(ids) == len(self._tokens) and self._steps.has_logits:
             return 0
         # The logits after the last token are wanted, so that token at least is computed.
         start = min(common, len(ids) - 1)
         computed = 0
-        for at in range(start, len(ids), self._chunk):
-            if cancel is not None and cancel.is_set():
-                self.truncate(at)
-                break
-            piece = ids[at : at + self._chunk]
-            self._forward(piece, at, last=at + len(piece) == len(ids))
-            computed += len(piece)
+        try:
+            for at in range(start, len(ids), self._chunk):
+                if cancel is not None and cancel.is_set():
+                    self.truncate(at)
+                    break
+                piece = ids[at : at + self._chunk]
+                last = at + len(piece) == len(ids)
+                self._append(piece, at, last=last, allowed=allowed, cancel=cancel)
+                computed += len(piece)
+        except Cancelled:
+            pass
         return computed
 
     def logits(self) -> NDArray[np.float32]:
         """Logits after the last token, (n_vocab,). Raises ContextError in an empty session."""
         if not self._tokens:
             raise ContextError("context.empty", "There is no token to go on from.")
-        if self._logits is None:
-            self._forward(self._tokens[-1:], len(self._tokens) - 1, last=True)
-        assert self._logits is not None
-        return self._logits.copy()
+        if not self._steps.has_logits:
+            self._append(self._tokens[-1:], len(self._tokens) - 1, last=True)
+        return self._steps.logits()
 
     def truncate(self, n: int) -> None:
         """Keeps the first n tokens; all of them when there are fewer."""
@@ -104,8 +125,56 @@ class Session:
             raise SettingError("context.range", f"A session cannot keep {n} tokens.")
         if n < len(self._tokens):
             del self._tokens[n:]
-            self._logits = None
-            self._cache.truncate(n)
+            self._steps.truncate(n)
+
+    def snapshot(self) -> bytes:
+        """The tokens and their cache, for ``restore`` in any session of the same model.
+
+        Raises BackendError when the backend cannot (the reference).
+        """
+        self._check_open()
+        return self._steps.snapshot()
+
+    def restore(self, data: bytes) -> list[int]:
+        """Takes the snapshot's place and returns its tokens.
+
+        Raises SnapshotError when it belongs to another model or format, is damaged or holds more
+        than this context; the session is then as before. BackendError as for ``snapshot``.
+        """
+        self._check_open()
+        self._tokens = self._steps.restore(data)
+        return self.tokens
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a snapshot to a file, whole or not at all. Raises SnapshotError, BackendError."""
+        data = self.snapshot()
+        part = Path(f"{os.fspath(path)}.{os.getpid()}.part")
+        try:
+            try:
+                with part.open("wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+        except OSError as e:
+            raise SnapshotError(
+                "snapshot.file", f"The cache cannot be saved in {path}: {e.strerror or e}."
+            ) from e
+
+    def load(self, path: str | os.PathLike[str]) -> list[int]:
+        """``restore`` from a file of ``save``. Raises SnapshotError, BackendError."""
+        try:
+            with Path(path).open("rb") as file:
+                if os.fstat(file.fileno()).st_size > _MAX_SNAPSHOT:
+                    raise SnapshotError("snapshot.refused", f"{path} is no saved cache.")
+                data = file.read()
+        except OSError as e:
+            raise SnapshotError(
+                "snapshot.file", f"The saved cache {path} cannot be read: {e.strerror or e}."
+            ) from e
+        return self.restore(data)
 
     def generate(
         self,
@@ -116,7 +185,7 @@ class Session:
         stop_tokens: Sequence[int] | None = None,
         stop_texts: Sequence[str] = (),
         cancel: threading.Event | None = None,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Mask | None = None,
     ) -> Iterator[Token]:
         """Continues the prompt, token by token; ``finish`` says in the end why it ended.
 
@@ -127,8 +196,9 @@ class Session:
             text. When text was held back as the possible beginning of a stop text, the stop
             token is yielded with it.
         stop_texts: end the text; neither they nor what follows is in the tokens' text.
-        cancel: looked at before every token and between chunks of the prompt.
-        allowed: (n_vocab,), False forbids a token.
+        cancel: looked at before every token and within the prompt, as in ``prefill``.
+        allowed: (n_vocab,), False forbids a token. When it allows few, the native engine computes
+            only their logits.
 
         Characters come out whole; one that is unfinished at the end does not come out. Arguments
         are checked at once, the prompt is computed when the first token is asked for.
@@ -136,81 +206,77 @@ class Session:
         Raises ContextError for an empty prompt or one that is longer than the context,
         SettingError for wrong arguments, BackendError.
         """
-        ids = self._checked(prompt_tokens)
-        if not isinstance(max_new_tokens, int) or max_new_tokens < 0:
-            raise SettingError(
-                "generate.length", f"max_new_tokens must be from 0, not {max_new_tokens!r}."
-            )
-        sampler = Sampler(sampling or Sampling(), allowed)
-        stops = frozenset(self._info.stop_ids if stop_tokens is None else stop_tokens)
-        return self._generate(
-            ids,
-            max_new_tokens,
-            sampler,
-            stops,
-            StopText(stop_texts),
-            cancel or threading.Event(),
+        ids = self.checked(prompt_tokens)
+        stops = self.info.stop_ids if stop_tokens is None else stop_tokens
+        request = Request(
+            max_new_tokens, sampling or Sampling(), frozenset(stops), stop_texts, allowed
         )
+        return self._generate(ids, self.start(request), cancel)
+
+    def start(self, request: Request) -> Generation:
+        """A new text over this session's context. Raises SettingError."""
+        choice = self._steps.choice(request.sampling, request.allowed)
+        return Generation(request, choice, self._tokenizer, self.n_ctx)
 
     def _generate(
-        self,
-        prompt: list[int],
-        max_new_tokens: int,
-        sampler: Sampler,
-        stop_tokens: frozenset[int],
-        stop_text: StopText,
-        cancel: threading.Event,
+        self, prompt: list[int], text: Generation, cancel: threading.Event | None
     ) -> Iterator[Token]:
         self.finish = None
-        ended: Finish = "cancelled"
-        stream = TextStream(self._tokenizer)
-        new: list[int] = []
         try:
-            self.prefill(prompt, cancel)
-            if max_new_tokens == 0:
-                ended = "length"
+            if not self.begin(prompt, text, cancel):
                 return
-            for i in range(max_new_tokens):
-                if cancel.is_set():
+            while text.finish is None:
+                if cancel is not None and cancel.is_set():
                     return
-                if i > 0:
-                    self._forward(new[-1:], len(self._tokens), last=True)
-                token = sampler.pick(self.logits(), new)
-                if token in stop_tokens:
-                    ended = "stop"
-                    if rest := stop_text.rest():
-                        yield Token(token, rest)
-                    return
-                new.append(token)
-                text = stop_text.push(stream.push(token))
-                if stop_text.found:
-                    ended = "stop_text"
-                elif i + 1 == max_new_tokens:
-                    ended = "length"
-                elif len(self._tokens) == self.n_ctx:
-                    ended = "context"
-                else:
-                    yield Token(token, text)
-                    continue
-                yield Token(token, text + stop_text.rest())
-                return
+                if text.new:
+                    self.advance(text, cancel)
+                token = text.next(self._steps, self.held)
+                if token is not None:
+                    yield token
+        except Cancelled:
+            pass
         finally:
-            self.finish = ended
+            self.finish = text.finish or "cancelled"
 
-    def _forward(self, ids: list[int], n_past: int, *, last: bool) -> None:
+    def begin(self, prompt: list[int], text: Generation, cancel: threading.Event | None) -> bool:
+        """Computes the prompt, which was checked; False when that was cancelled."""
+        self._prefill(prompt, cancel, text.choice.allowed)
+        return len(self._tokens) == len(prompt)
+
+    def advance(self, text: Generation, cancel: threading.Event | None = None) -> None:
+        """Computes the text's last token. Raises Cancelled, BackendError."""
+        self._append(
+            text.new[-1:], len(self._tokens), last=True, allowed=text.choice.allowed, cancel=cancel
+        )
+
+    def advance_by(self, token: int) -> None:
+        """Notes a token that the backend has appended to several caches at once."""
+        self._tokens.append(token)
+
+    @property
+    def steps(self) -> Steps:
+        """For those that step several sessions at once."""
+        self._check_open()
+        return self._steps
+
+    def _append(
+        self,
+        ids: list[int],
+        n_past: int,
+        *,
+        last: bool,
+        allowed: Sequence[int] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
         """last: the logits after these tokens are wanted."""
         self._check_open()
         # Forgotten first: an interrupt in mid-computation must not leave wrong tokens behind.
         del self._tokens[n_past:]
-        self._logits = None
-        try:
-            logits = self._cache.forward(np.array(ids, np.int32), n_past, int(last))
-        except RuntimeError as e:
-            raise BackendError("backend.failed", f"The model failed: {e}.") from e
+        self._steps.append(ids, n_past, last=last, allowed=allowed, cancel=cancel)
         self._tokens += ids
-        self._logits = logits[0] if last else None
 
-    def _checked(self, tokens: Sequence[int]) -> list[int]:
+    def checked(self, tokens: Sequence[int]) -> list[int]:
+        """The tokens as a list. Raises ContextError, SettingError, as ``prefill`` does."""
         self._check_open()
         if len(tokens) == 0:
             raise ContextError("context.empty", "The prompt is empty.", "Give at least one token.")
@@ -220,14 +286,15 @@ class Session:
                 f"The prompt has {len(tokens)} tokens, the context holds {self.n_ctx}.",
                 "Shorten the prompt or load the model with a larger context.",
             )
-        ids = np.asarray(tokens)
-        if ids.dtype.kind not in "iu" or ids.ndim != 1:
-            raise SettingError("token.range", "A prompt is a sequence of whole numbers.")
-        if ids.min() < 0 or ids.max() >= self._info.n_vocab:
+        try:
+            ids = [operator.index(i) for i in tokens]
+        except TypeError as e:
+            raise SettingError("token.range", "A prompt is a sequence of whole numbers.") from e
+        if min(ids) < 0 or max(ids) >= self.info.n_vocab:
             raise SettingError(
-                "token.range", f"Tokens of this model are 0 … {self._info.n_vocab - 1}."
+                "token.range", f"Tokens of this model are 0 … {self.info.n_vocab - 1}."
             )
-        return [int(i) for i in ids]
+        return ids
 
     def _common(self, ids: list[int]) -> int:
         """Tokens that the cache holds already, from the start on."""

@@ -8,12 +8,11 @@ unless the caller asks for them: what a user says can never open a turn or end o
 from __future__ import annotations
 
 import bisect
-import codecs
 import heapq
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -256,22 +255,6 @@ class Tokenizer:
             if left[a] >= 0:
                 offer(left[a], a)
         return tuple(i for i in ids if i >= 0)
-
-
-class HasTokenBytes(Protocol):
-    def token_bytes(self, token: int) -> bytes: ...
-
-
-class TextStream:
-    """Turns tokens that come one by one into whole characters."""
-
-    def __init__(self, tokenizer: HasTokenBytes) -> None:
-        self._tokenizer = tokenizer
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def push(self, token: int) -> str:
-        """The text that is complete with this token; "" while a character is unfinished."""
-        return self._decoder.decode(self._tokenizer.token_bytes(token))
 
 
 def _alternatives(spellings: Iterable[str]) -> re.Pattern[str] | None:

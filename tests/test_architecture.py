@@ -39,10 +39,13 @@ LAYERS: list[set[str]] = [
 
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
-    {"config", "blas", "weight_formats", "stop_text"},
+    {"config", "blas", "weight_formats", "stop_text", "token_text", "native_tokenizer"},
     {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer"},
     {"hyperparams", "chat", "backend", "safetensors", "hf_vocabulary"},
-    {"reference", "session", "checkpoint", "hf_config", "hf_special_tokens"},
+    {"reference", "steps", "native_model", "checkpoint", "hf_config", "hf_special_tokens"},
+    {"native_steps", "generation"},
+    {"session"},
+    {"batch"},
     {"engine", "hf_tokenizer", "convert_tensors"},
     {"convert"},
     {"convert_command"},

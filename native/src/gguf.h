@@ -51,6 +51,7 @@ class Gguf {
   static Gguf open(const std::string& path) { return Gguf(open_file(path)); }
   explicit Gguf(std::unique_ptr<Source> source);
 
+  const std::map<std::string, MetaValue, std::less<>>& metadata() const { return meta_; }
   const MetaValue* find(std::string_view key) const;
   // Typed look-ups: nullopt when the key is absent, Error("model") when it has another type.
   std::optional<uint64_t> get_uint(std::string_view key) const;

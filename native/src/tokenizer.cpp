@@ -156,6 +156,14 @@ const std::string& Tokenizer::token_bytes(int32_t token, bool special) const {
   return is_control(token) && !special ? empty_ : bytes_[static_cast<size_t>(token)];
 }
 
+std::vector<int32_t> Tokenizer::control_ids() const {
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < vocab(); ++i) {
+    if (is_control(i)) ids.push_back(i);
+  }
+  return ids;
+}
+
 int32_t Tokenizer::special_id(std::string_view spelling) const {
   const auto found = added_.find(spelling);
   return found != added_.end() && is_control(found->second) ? found->second : -1;

@@ -24,6 +24,7 @@ class Tokenizer {
   // special.
   const std::string& token_bytes(int32_t token, bool special) const;
   bool is_control(int32_t token) const { return kinds_[static_cast<size_t>(token)] == kControl; }
+  std::vector<int32_t> control_ids() const;
   // -1 when there is no control token of this spelling.
   int32_t special_id(std::string_view spelling) const;
 

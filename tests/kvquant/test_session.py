@@ -220,13 +220,18 @@ def test_interrupt_in_mid_computation_leaves_a_right_cache(
 ) -> None:
     session = tiny.session()
     session.prefill(ids(40))
-    whole = session._cache.forward
-    monkeypatch.setattr(session._cache, "forward", _interrupted)
+    whole = cache_of(session).forward
+    monkeypatch.setattr(cache_of(session), "forward", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.prefill(ids(20) + ids(30, 2))
-    monkeypatch.setattr(session._cache, "forward", whole)
+    monkeypatch.setattr(cache_of(session), "forward", whole)
     assert session.tokens == ids(20)
     assert greedy(session, ids(40)) == greedy(tiny.session(), ids(40))
+
+
+def cache_of(session: Session) -> Any:
+    """The reference's cache below a session."""
+    return session.steps._cache  # type: ignore[attr-defined]
 
 
 def _interrupted(*_: object) -> None:
@@ -237,7 +242,7 @@ def test_a_failing_backend(session: Session, monkeypatch: pytest.MonkeyPatch) ->
     def fails(*_: object) -> None:
         raise RuntimeError("no more memory")
 
-    monkeypatch.setattr(session._cache, "forward", fails)
+    monkeypatch.setattr(cache_of(session), "forward", fails)
     with pytest.raises(BackendError, match="no more memory"):
         session.prefill(ids(3))
 

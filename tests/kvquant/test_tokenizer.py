@@ -11,7 +11,8 @@ import pytest
 
 from kvquant.errors import ModelFileError, SettingError
 from kvquant.gguf import ModelFile
-from kvquant.tokenizer import TextStream, Tokenizer
+from kvquant.token_text import TextStream
+from kvquant.tokenizer import Tokenizer
 from tests.kvquant.tiny_model import CONTROL, tiny_metadata
 
 SAMPLES = [

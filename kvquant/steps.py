@@ -1,0 +1,139 @@
+"""One sequence's computing and choosing, whichever backend does it.
+
+A session tells its ``Steps`` which tokens to append and asks for the next one. The native engine
+keeps the logits on its side (kvquant.native_steps), other backends give arrays (``ArraySteps``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from kvquant.errors import BackendError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kvquant.backend import CacheBackend
+    from kvquant.config import Sampling
+
+    Mask = NDArray[np.bool_]
+    """(n_vocab,), False forbids a token."""
+
+
+class Cancelled(Exception):
+    """A step was given up because its event was set; the cache is cut to the step's start."""
+
+
+class Choice(Protocol):
+    """One generation's choices, with their own random state."""
+
+    allowed: Sequence[int] | None
+    """When few tokens are allowed: these, sorted, for ``Steps.append``; else None."""
+
+    def pick(self, steps: Steps, recent: Sequence[int]) -> int:
+        """The next token after what ``steps`` holds; ``recent`` is the new text so far."""
+
+
+class Steps(Protocol):
+    """Raises BackendError when the backend fails."""
+
+    @property
+    def kv_bytes(self) -> int: ...
+    @property
+    def has_logits(self) -> bool:
+        """The unrestricted logits after the last token are there."""
+
+    def append(
+        self,
+        ids: Sequence[int],
+        n_past: int,
+        *,
+        last: bool,
+        allowed: Sequence[int] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """Cuts the cache to n_past tokens and appends ``ids``.
+
+        last: the logits after them are wanted, only those of ``allowed`` when it is given.
+        Raises Cancelled where the backend looks at ``cancel`` in mid-computation.
+        """
+
+    def truncate(self, n: int) -> None: ...
+    def logits(self) -> NDArray[np.float32]:
+        """(n_vocab,) after the last token, a copy; ``append`` with ``last`` came before."""
+
+    def choice(self, sampling: Sampling, allowed: Mask | None) -> Choice:
+        """Raises SettingError when the mask allows nothing or is of the wrong size."""
+
+    def snapshot(self) -> bytes: ...
+    def restore(self, data: bytes) -> list[int]:
+        """The snapshot's tokens. Raises SnapshotError and then changes nothing."""
+
+
+class ArraySteps:
+    """Steps over a backend that returns logits as arrays."""
+
+    def __init__(self, cache: CacheBackend) -> None:
+        self._cache = cache
+        self._logits: NDArray[np.float32] | None = None
+
+    @property
+    def kv_bytes(self) -> int:
+        return self._cache.kv_bytes
+
+    @property
+    def has_logits(self) -> bool:
+        return self._logits is not None
+
+    def append(
+        self,
+        ids: Sequence[int],
+        n_past: int,
+        *,
+        last: bool,
+        allowed: Sequence[int] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        import numpy as np
+
+        self._logits = None
+        try:
+            logits = self._cache.forward(np.array(ids, np.int32), n_past, int(last))
+        except RuntimeError as e:
+            raise BackendError("backend.failed", f"The model failed: {e}.") from e
+        self._logits = logits[0] if last else None
+
+    def truncate(self, n: int) -> None:
+        self._logits = None
+        self._cache.truncate(n)
+
+    def logits(self) -> NDArray[np.float32]:
+        assert self._logits is not None
+        return self._logits.copy()
+
+    def choice(self, sampling: Sampling, allowed: Mask | None) -> Choice:
+        from kvquant.sampler import Sampler
+
+        return _ArrayChoice(Sampler(sampling, allowed))
+
+    def snapshot(self) -> bytes:
+        raise BackendError("snapshot.backend", "Only the native engine can save its cache.")
+
+    def restore(self, data: bytes) -> list[int]:
+        raise BackendError("snapshot.backend", "Only the native engine can take a saved cache.")
+
+
+class _ArrayChoice:
+    def __init__(self, sampler: _Sampler) -> None:
+        self.allowed: Sequence[int] | None = None
+        self._sampler = sampler
+
+    def pick(self, steps: Steps, recent: Sequence[int]) -> int:
+        return self._sampler.pick(steps.logits(), recent)
+
+
+class _Sampler(Protocol):
+    def pick(self, logits: NDArray[np.float32], recent: Sequence[int] = ()) -> int: ...
