@@ -19,7 +19,7 @@ from assistant.audio.resample import Resampler
 from assistant.audio.wav_sink import write_wav
 from assistant.config import Config
 from assistant.hear import hear
-from assistant.report import Record
+from assistant.report import Record, blank
 
 LEVEL = 0.35
 """Amplitude of the question in the microphone, about what a person a metre away gives."""
@@ -132,7 +132,7 @@ def _ask(
         stop=stop,
     )
     if not records:
-        return Asked(question, {"transcript": "", "reply": "", "intent": None, "ms": {}}, False)
+        return Asked(question, blank(str(sound)), False)
     record = records[0]
     if record["audio_out"]:
         target = out / f"demo-answer-{number}.wav"

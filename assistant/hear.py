@@ -29,8 +29,8 @@ def hear(
 
     channel: the one with the speech, from 1; 0 takes the configured one where a file has it.
 
-    Raises InputFileError for a file that cannot be read, before anything is heard, and
-    after all files for those that hold no signal.
+    Raises InputFileError for a file that cannot be read, before anything is heard, after
+    one whose answer could not be written, and after all files for those that hold no signal.
     """
     sources = [_source(assembly, path, realtime, channel) for path in files]
     assembly.load()
@@ -55,6 +55,8 @@ def hear(
             pipeline.run(stop)
         finally:
             unsubscribe()
+        if recorder.failure is not None:
+            raise recorder.failure
     if silent:
         raise InputFileError("audio.no_signal", " ".join(silent), "Record it again.")
 

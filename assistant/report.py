@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assistant.audio.wav_sink import write_wav
+from assistant.errors import InputFileError
 from assistant.events import (
     ActionDone,
     Event,
@@ -25,11 +26,32 @@ from assistant.tts.base import Speech
 Record = dict[str, Any]
 
 
+def blank(file: str | None = None, turn: int = 0) -> Record:
+    """The record of a turn in which nothing happened."""
+    return {
+        "file": file,
+        "turn": turn,
+        "wake": None,
+        "transcript": "",
+        "intent": None,
+        "intent_score": 0.0,
+        "source": None,
+        "slots": {},
+        "reply": "",
+        "action": None,
+        "outcome": "",
+        "audio_out": None,
+        "ms": {},
+    }
+
+
 class TurnRecorder:
     """An event subscriber that makes the record of each turn when it has ended.
 
     Keys: file, turn, wake, transcript, intent, intent_score, source, slots, reply, action,
     outcome, audio_out, ms.
+
+    failure: why the sound of an answer could not be written; the record has no audio_out then.
     """
 
     def __init__(
@@ -48,6 +70,7 @@ class TurnRecorder:
         self._events: dict[int, list[Event]] = {}
         self._sound: dict[int, list[Speech]] = {}
         self._lock = threading.Lock()
+        self.failure: InputFileError | None = None
 
     def record(self, turn: int, speech: Speech) -> None:
         """Takes a piece of the answer's sound."""
@@ -70,19 +93,7 @@ class TurnRecorder:
         self._done(self._make(event.turn, events, sound))
 
     def _make(self, turn: int, events: list[Event], sound: list[Speech]) -> Record:
-        record: Record = {
-            "file": self._file,
-            "turn": turn,
-            "wake": None,
-            "transcript": "",
-            "intent": None,
-            "intent_score": 0.0,
-            "source": None,
-            "slots": {},
-            "reply": "",
-            "action": None,
-            "outcome": "",
-        }
+        record = blank(self._file, turn)
         replies: list[str] = []
         for event in events:
             match event:
@@ -110,7 +121,11 @@ class TurnRecorder:
         if self._audio_dir is None or not sound:
             return None
         path = self._audio_dir / f"{self._stem}-{turn}.wav"
-        write_wav(path, np.concatenate([piece.samples for piece in sound]), sound[0].rate)
+        try:
+            write_wav(path, np.concatenate([piece.samples for piece in sound]), sound[0].rate)
+        except InputFileError as error:
+            self.failure = error
+            return None
         return str(path)
 
 

@@ -342,6 +342,20 @@ def test_output_that_nobody_takes(tmp_path: Path, end: str) -> None:
         assert done.stderr == "assistant: No space left on device.\n"
 
 
+def test_answer_that_cannot_be_written(tmp_path: Path) -> None:
+    """A file of the answer's name that is a folder stands in for a full disk."""
+    sound = wav(tmp_path / "a.wav", clips.spoken("What time is it?") / 32768)
+    (tmp_path / "out" / "a-answer-1.wav").mkdir(parents=True)
+    done = assistant(
+        "hear", str(sound), "--no-wake", "--json", "--out", str(tmp_path / "out"), *QUIET
+    )
+    (record,) = lines(done)
+    assert record["intent"] == "clock.time"
+    assert record["audio_out"] is None
+    assert done.returncode == 2
+    assert "a-answer-1.wav" in done.stderr
+
+
 def test_closed_streams() -> None:
     command = f'"{sys.executable}" -m assistant ask {" ".join(QUIET)}'
     for closed in ("<&-", "'volume 30 percent' >&-"):
