@@ -98,9 +98,12 @@ def tiny_metadata(**changes: Any) -> dict[str, Any]:
     return metadata
 
 
-def tiny_tensors(seed: int = 0) -> dict[str, tuple[tuple[int, ...], int, bytes]]:
+def tiny_tensors(
+    seed: int = 0, d: int = 64, kv: int = 32
+) -> dict[str, tuple[tuple[int, ...], int, bytes]]:
+    """d: channels; kv: channels of all KV heads."""
     rng = np.random.default_rng(seed)
-    d, kv, ff, vocab = 64, 32, 96, len(vocabulary())
+    ff, vocab = 96, len(vocabulary())
     shapes: dict[str, tuple[int, ...]] = {"token_embd": (vocab, d), "output_norm": (d,)}
     for i in range(2):
         shapes |= {
