@@ -118,7 +118,7 @@ def _metadata(
     }
     tokenizer = read_object(folder / "tokenizer.json")
     metadata |= tokenizer_metadata(tokenizer, settings, ids, shape.n_vocab)
-    template = _chat_template(folder, settings)
+    template = chat_template(folder, settings)
     if template is not None:
         metadata["tokenizer.chat_template"] = template
     return metadata
@@ -128,7 +128,7 @@ def _read_if_there(path: Path) -> dict[str, Any]:
     return read_object(path) if path.exists() else {}
 
 
-def _chat_template(folder: Path, settings: Mapping[str, Any]) -> str | None:
+def chat_template(folder: Path, settings: Mapping[str, Any]) -> str | None:
     """From a file of its own, else from the settings, where it may be one of several."""
     path = folder / "chat_template.jinja"
     if path.exists():
@@ -140,8 +140,8 @@ def _chat_template(folder: Path, settings: Mapping[str, Any]) -> str | None:
             raise ModelFileError("model.tokenizer", f"{path.name} is not UTF-8.") from e
     template = settings.get("chat_template")
     if isinstance(template, list):
-        named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
-        template = named.get("default")
+        named = [t for t in template if isinstance(t, dict) and t.get("name") == "default"]
+        template = named[0].get("template") if named else None
     if template is not None and not isinstance(template, str):
         raise ModelFileError(
             "model.tokenizer", "tokenizer_config.json has a chat_template that is no text."

@@ -97,7 +97,10 @@ def _frame(
     if kind in (None, "ByteLevel"):
         return False, False
     if kind == "Sequence":
-        frames = [_frame(part, spelled, bos, eos) for part in post.get("processors") or []]
+        parts = post.get("processors")
+        if not isinstance(parts, list):
+            raise tokenizer_error("has a post_processor Sequence without processors")
+        frames = [_frame(part, spelled, bos, eos) for part in parts]
         return any(first for first, _ in frames), any(last for _, last in frames)
     single = post.get("single") if kind == "TemplateProcessing" else None
     if not isinstance(single, list):

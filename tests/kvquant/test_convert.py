@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kvquant.convert import convert, model_name
+from kvquant.convert import chat_template, convert, model_name
 from kvquant.convert_tensors import WEIGHT_TYPES
 from kvquant.errors import KvquantError, ModelFileError, SettingError
 from kvquant.gguf import ModelFile
+from kvquant.hf_config import read_shape
+from kvquant.hf_tokenizer import tokenizer_metadata
 from tests.kvquant.hf_model import LAYER, HfModel, f32, halves_apart
 from tests.kvquant.tiny_model import CONTROL, vocabulary
 
@@ -205,6 +208,63 @@ def test_files_cut_short(folder: Path, tmp_path: Path, name: str) -> None:
         (copy / name).write_bytes(raw[:cut])
         with pytest.raises(ModelFileError, match=f"{name} is truncated or damaged"):
             convert(copy, tmp_path / "x.gguf")
+
+
+ODD = [None, 3, -1, 1.5, True, "x", [], [3], [[]], {}, {"type": "x"}, {"content": []}]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths to every value inside; of long lists and objects to the first and last few."""
+    yield path
+    inside = list(value.items() if isinstance(value, dict) else enumerate(value))
+    for key, part in inside if len(inside) < 30 else inside[:3] + inside[-2:]:
+        if isinstance(part, (dict, list)):
+            yield from places(part, (*path, key))
+        else:
+            yield (*path, key)
+
+
+@pytest.mark.parametrize("part", ["config", "tokenizer", "settings", "generation"])
+def test_any_value_may_be_odd(part: str) -> None:
+    """Every value of every file in turn is of another type: an error, if any, is one of ours."""
+    full = HfModel()
+    template = {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}]}
+    full.tokenizer["post_processor"] = {"type": "Sequence", "processors": [template]}
+    full.settings |= {
+        "chat_template": [{"name": "default", "template": "x"}],
+        "pad_token": {"content": "<|im_end|>"},
+        "extra_special_tokens": {"a": "<tool>"},
+        "additional_special_tokens": ["<tool>", {"content": "<tool>"}],
+        "added_tokens_decoder": {"1": {"content": "<|im_start|>", "special": True}},
+        "add_bos_token": False,
+    }
+    full.config["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000}
+    messages: list[str] = []
+    for path in places(getattr(full, part)):
+        for odd in ODD:
+            model = copy.deepcopy({name: getattr(full, name) for name in PARTS})
+            place: Any = model
+            for key in (part, *path)[:-1]:
+                place = place[key]
+            place[(part, *path)[-1]] = odd
+            try:
+                checked(model)
+            except ModelFileError as e:
+                messages.append(e.message)
+    assert len(messages) > 5
+    assert max(map(len, messages)) < 250
+
+
+PARTS = ("config", "tokenizer", "settings", "generation")
+
+
+def checked(model: dict[str, Any]) -> None:
+    """What a conversion checks of the parts; reading the file sees to it that they are objects."""
+    if all(isinstance(model[part], dict) for part in PARTS):
+        shape = read_shape(model["config"])
+        ids = {**model["config"], **model["generation"]}
+        tokenizer_metadata(model["tokenizer"], model["settings"], ids, shape.n_vocab)
+        chat_template(Path("none"), model["settings"])
 
 
 def test_json_that_is_no_object(tmp_path: Path) -> None:
