@@ -10,7 +10,8 @@ from pathlib import Path
 from assistant.audio.wavfile import read_sound
 from assistant.config import TimerConfig
 from assistant.errors import InputFileError
-from assistant.skills.spoken import length, listing
+from assistant.skills.spoken import listing
+from assistant.skills.timer import which
 from assistant.skills.timer.scheduler import Scheduler, Timer
 from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
@@ -133,7 +134,7 @@ class Ringer:
 
 def title(timer: Timer) -> str:
     """How a timer is called: by its name, else by its length."""
-    return f"your {timer.name} timer" if timer.name else f"your {length(timer.seconds)} timer"
+    return f"your {which.title(timer)}"
 
 
 def announcement(timers: list[Timer]) -> str:
@@ -141,4 +142,7 @@ def announcement(timers: list[Timer]) -> str:
     if not timers:
         return ""
     text = listing(title(timer) for timer in timers)
-    return f"{text[0].upper()}{text[1:]} {'is' if len(timers) == 1 else 'are'} done."
+    text = f"{text[0].upper()}{text[1:]}"
+    if all(which.is_alarm(timer) for timer in timers):
+        return f"{text}."
+    return f"{text} {'is' if len(timers) == 1 else 'are'} done."

@@ -11,7 +11,7 @@ from assistant.intent.normalize import normalize, strip_courtesy
 NOT_SURE = "I'm not sure, sorry."
 
 SAME = 0.5
-"""Share of the shorter answer's words that must be in the other; measured, see the README."""
+"""Share of the shorter answer's words that must be in the other."""
 
 _FACT = re.compile(
     r"^(?:(?:do you know|tell me|i would like to know|i want to know|guess) )?(?:"
