@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 NATIVE := $(shell find native -type f \( -name '*.cpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' \) 2>/dev/null)
 BENCH_DATA ?= ../shared/data
 
-.PHONY: demo test lint format bench system clean
+.PHONY: demo test native-arm lint format bench system clean
 
 demo: $(VENV)/.base
 	$(BIN)/assistant models fetch
@@ -17,6 +17,13 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	$(BIN)/assistant models fetch --all
 	$(BIN)/python -m pytest -q
+
+# The C++ tests and a short generation as the processors of a Raspberry Pi 3, 4 and 5. Says what to
+# install where the cross-compiler or the emulator is missing; the model is used if it is fetched.
+native-arm: $(VENV)/.dev
+	@PATH="$(CURDIR)/$(BIN):$$PATH" KVQ_MODEL="$$($(BIN)/python -c \
+	  'from assistant.models import path_of; print(path_of("smollm2-135m-instruct"))' 2>/dev/null)" \
+	  sh tests/native/run_arm.sh
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

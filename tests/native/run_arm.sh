@@ -16,7 +16,7 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64 cmake; do
 done
 cmake -S "$root/native" -B "$build" -DCMAKE_BUILD_TYPE=Release -DKVQ_PYTHON=OFF -DKVQ_TESTS=ON \
   -DCMAKE_TOOLCHAIN_FILE="$root/native/cmake/aarch64.cmake" >/dev/null
-cmake --build "$build" -j 2 >/dev/null
+cmake --build "$build" -j "$(nproc 2>/dev/null || echo 2)" >/dev/null
 
 for cpu in cortex-a53 cortex-a72 cortex-a76; do
   echo "== $cpu"
