@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from kvquant.errors import BackendError, BackendMissingError, KvquantError, ModelFileError
@@ -94,19 +95,23 @@ def load_backend(
     found = "reference" if module is None else "native"
     if module is None:
         module = cast(_BackendModule, importlib.import_module("kvquant.reference"))
-    with loading():
+    with loading(Path(path)):
         return found, module.load(path, threads=threads, kv=kv)
 
 
 @contextlib.contextmanager
-def loading() -> Iterator[None]:
-    """Turns a backend's exceptions into those of this package."""
+def loading(path: Path) -> Iterator[None]:
+    """Turns a backend's exceptions about the file ``path`` into those of this package."""
     try:
         yield
     except KvquantError:
         raise
     except ValueError as e:
-        raise ModelFileError("model.unsupported", str(e)) from e
+        raise ModelFileError(
+            "model.unsupported",
+            f"{path.name} cannot be used: {e}.",
+            "Fetch or copy the model again.",
+        ) from e
     except (RuntimeError, MemoryError) as e:
         raise BackendError("backend.load", f"The model could not be loaded: {e}.") from e
 

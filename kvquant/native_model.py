@@ -29,7 +29,8 @@ class NativeShape:
 class NativeModel:
     """metadata: the single values of the file; its arrays stay on the compiled side."""
 
-    def __init__(self, file: _native.File) -> None:
+    def __init__(self, path: Path, file: _native.File) -> None:
+        self._path = path
         self._file = file
         self.metadata = file.metadata
         self.shape = NativeShape(**file.shape)
@@ -39,8 +40,8 @@ class NativeModel:
         """Reads and checks everything but the weights. Raises ModelFileError."""
         if not path.exists():
             raise ModelFileError("model.absent", f"There is no model file {path}.")
-        with loading():
-            return cls(_native.File.open(str(path)))
+        with loading(path):
+            return cls(path, _native.File.open(str(path)))
 
     def load(self, threads: int, kv: str) -> tuple[NativeTokenizer, _native.Backend]:
         """Reads the weights, and builds the tokenizer meanwhile.
@@ -58,12 +59,12 @@ class NativeModel:
         builder = threading.Thread(target=build, name="tokenizer")
         builder.start()
         try:
-            with loading():
+            with loading(self._path):
                 backend = self._file.load(threads=threads, kv=kv)
         finally:
             builder.join()
         tokenizer = found[0]
-        with loading():
+        with loading(self._path):
             if isinstance(tokenizer, Exception):
                 raise tokenizer
         assert not isinstance(tokenizer, Exception)

@@ -46,8 +46,9 @@ def test_wrong_files(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="no model file"):
         Engine.load(tmp_path / "none.gguf")
     (tmp_path / "text.gguf").write_text("this is no model")
-    with pytest.raises(ModelFileError, match="not a GGUF"):
+    with pytest.raises(ModelFileError, match=r"text\.gguf .*not a GGUF") as caught:
         Engine.load(tmp_path / "text.gguf")
+    assert caught.value.hint
     for key, value in (("eos_token_id", 10**6), ("bos_token_id", "x"), ("eot_token_id", -1)):
         path = write_tiny(tmp_path / "m.gguf", **{f"tokenizer__ggml.{key}": value})
         with pytest.raises(ModelFileError, match=f"{key[:3]} token"):
