@@ -91,6 +91,7 @@ where is vienna
 what is my name
 what is on your mind
 turn it into a poem
+next please
 change the subject
 the alarm woke me
 write a poem
