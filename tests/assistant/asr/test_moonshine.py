@@ -12,7 +12,7 @@ import pytest
 
 from assistant.asr.cleanup import words_of
 from assistant.asr.moonshine import Moonshine, believed, pieces
-from assistant.asr.moonshine_network import FILES, Decoded, read_tokens
+from assistant.asr.moonshine_network import FILES, Decoded, Network, read_tokens
 from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.errors import ModelError
 from tests.assistant import clips
@@ -45,6 +45,33 @@ def distance(expected: str, heard: str) -> tuple[int, int]:
 def _spoken_words(text: str) -> list[str]:
     titles = {"mister": "mr", "missus": "mrs", "doctor": "dr"}
     return [titles.get(word, word) for word in words_of(text.replace("-", " "))]
+
+
+def test_text_that_is_unsure_is_searched_for_and_clear_text_is_not(
+    moonshine: Moonshine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = moonshine._network
+    assert network is not None
+    searched: list[Decoded] = []
+    search = Network._search
+
+    def noted(self: Network, *args: object) -> Decoded:
+        searched.append(search(self, *args))  # type: ignore[arg-type]
+        return searched[-1]
+
+    monkeypatch.setattr(Network, "_search", noted)
+    clear = clips.spoken("What time is it?")
+    assert text_of(moonshine, clear) == "What time is it?"
+    assert not searched
+    noisy = clips.mixed(clips.bundled("beckett.wav")[: 8 * SAMPLE_RATE], clips.noise(8, 900), 3)
+    sound = noisy.astype(np.float32) / 32768
+    found = network.transcribe(sound)
+    assert len(searched) == 1
+    monkeypatch.setattr("assistant.asr.moonshine_network.SURE_ENOUGH", -99.0)
+    greedy = network.transcribe(sound)
+    assert found.mean_logprob >= greedy.mean_logprob
+    assert found.finished
+    assert 5 < len(words_of(found.text)) < 40
 
 
 def test_word_errors_on_read_speech(moonshine: Moonshine) -> None:
