@@ -56,7 +56,8 @@ _ORDERS = tuple(
         r"play (?!with\b|it cool|along|hide|around|on words|time\b|is\b)\S+",
         rf"(?:(?:i (?:want|would like|like) to )?(?:listen to|hear)|put on|find|pause|resume|skip"
         rf"|shuffle|repeat|next|previous|stop) {_THE}{_MEDIA}\b",
-        r"(?:pause|resume|skip (?:this|it|that)|(?:next|skip|previous|last|skip this|skip the) (?:song|track|one))$",
+        r"(?:pause|resume|skip(?: this| it| that)?"
+        r"|(?:next|skip|previous|last|skip this|skip the) (?:song|track|one))$",
         rf"(?:add|put|write|remove|delete|take|cross|tick) .+ (?:to|on|onto|off|from|in|into) "
         rf"{_THE}{_LIST}\b",
         rf"(?:add|put) {_COUNT}? ?[\w' -]+ (?:to|on) (?:the|my|our) [\w-]+ {_LIST}\b",
