@@ -14,7 +14,15 @@ from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.audio.wav_sink import write_wav
 from assistant.audio.wavfile import WavSource
 from assistant.config import Config
-from assistant.events import Event, Reply, SpeakingEnded, SpeechEnded, TurnEnded, WakeDetected
+from assistant.events import (
+    Event,
+    Reply,
+    RingEnded,
+    SpeakingEnded,
+    SpeechEnded,
+    TurnEnded,
+    WakeDetected,
+)
 from assistant.hear import hear
 from assistant.report import Record
 from tests.assistant import clips
@@ -217,3 +225,27 @@ def test_its_own_echo_neither_wakes_nor_interrupts_it(assembly: Assembly, tmp_pa
     answered = [e for e in events if isinstance(e, TurnEnded) and e.outcome == "answered"]
     assert len(answered) == 1
     assert len([e for e in events if isinstance(e, SpeechEnded) and e.reason != "no_speech"]) == 1
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("word", "after"), [("Stop.", 2.0), ("Stop.", 3.0), ("Hey Jarvis.", 0.8)])
+def test_a_ring_is_ended_over_its_own_sound(
+    assembly: Assembly, tmp_path: Path, word: str, after: float
+) -> None:
+    """Said while the bell and the announcement are in the microphone, six decibels down."""
+    scheduler = assembly.registry.scheduler
+    assert scheduler is not None
+    scheduler.remove([*scheduler.timers(), *scheduler.timers("ringing")])
+    path = tmp_path / "ring.wav"
+    parts = [clips.noise(1.0 + after, 10), clips.spoken(word), clips.noise(4.0, 10)]
+    write_wav(path, np.concatenate(parts), SAMPLE_RATE)
+    source, sink = loopback(WavSource(path, realtime=True, tail_s=0.5), -6.0)
+    events: list[Event] = []
+    unsubscribe = assembly.bus.subscribe(events.append)
+    scheduler.add("pasta", 0.5)
+    try:
+        assembly.pipeline(source, sink).run(threading.Event())
+    finally:
+        unsubscribe()
+    assert [e.reason for e in events if isinstance(e, RingEnded)] == ["stopped"]
+    assert not scheduler.timers("ringing"), "the end of the file ended it, not the word"
