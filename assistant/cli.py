@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assistant import __version__, console, interrupts
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, MissingError
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +100,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # As with `| head`: who reads has seen enough.
         return 0
+    except ImportError as error:
+        log.debug("%s failed", args.command, exc_info=True)
+        print(
+            f"assistant: The Python package {error.name or error} is not installed.\n"
+            "  Install the assistant's requirements again.",
+            file=sys.stderr,
+        )
+        return MissingError.exit_code
     except OSError as error:
         log.debug("%s failed", args.command, exc_info=True)
         place = f" ({error.filename})" if error.filename else ""

@@ -376,11 +376,12 @@ def _put(data: dict[str, Any], key: KeyPath, value: Any) -> None:
 
 
 def _where(path: KeyPath, origin: Mapping[KeyPath, str]) -> str:
-    """Where the value at ``path`` was set; for a default the place of its section."""
+    """Where the value at ``path`` or one inside it was set; for a default, its section."""
     for end in range(len(path), 0, -1):
         if path[:end] in origin:
             return origin[path[:end]]
-    return "defaults"
+    inside = (where for key, where in origin.items() if key[: len(path)] == path)
+    return next(inside, "defaults")
 
 
 def _order(mistake: Mistake) -> tuple[str, int]:

@@ -87,7 +87,7 @@ def nearest_key(model: type[BaseModel], path: KeyPath) -> str:
     wanted = str(path[-1])
     inside = _section(section)
     if inside is not None:
-        close = difflib.get_close_matches(wanted, inside.model_fields, n=1, cutoff=0.6)
+        close = difflib.get_close_matches(wanted.lower(), inside.model_fields, n=1, cutoff=0.6)
         if close:
             return dotted((*path[:-1], close[0]))
     known = {dotted(p): str(p[-1]) for p in keys_of(model)}
@@ -148,7 +148,9 @@ def _advice(path: KeyPath, value: Any, annotation: Any, limits: tuple[Any, ...])
         return f" Did you mean {close[0]}?" if close else ""
     if typing.get_origin(annotation) is tuple and isinstance(value, str | int | float | bool):
         return f" Write it as a list: [{value}]"
-    if annotation is str and isinstance(value, int | float | bool):
+    if _section(annotation) is not None or isinstance(value, bool):
+        return ""
+    if annotation is str and isinstance(value, int | float):
         return f' Put it in quotes: "{value}"'
     guess = _in_right_unit(str(path[-1]), value, annotation, limits)
     if guess is None:

@@ -149,6 +149,28 @@ BROKEN: dict[str, tuple[str | bytes, list[tuple[str, ...]]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("TTS.SPEED=1", "--set TTS.SPEED: TTS: there is no such section. Did you mean tts?"),
+        ("Vad.start=1", "--set Vad.start: Vad: there is no such section. Did you mean vad?"),
+        ("tts.speed.x=1", "--set tts.speed.x: tts.speed: "),
+    ],
+)
+def test_wrong_override_is_named_as_it_was_given(file: Path, override: str, words: str) -> None:
+    file.touch()
+    (told,) = mistakes_of(file, override)
+    assert told.startswith(words)
+
+
+@pytest.mark.parametrize("text", ["tts: 5\n", "privacy:\n  keep_audio: true\n"])
+def test_no_advice_is_better_than_a_wrong_one(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    (told,) = mistakes_of(file)
+    assert "Did you mean" not in told
+    assert "quotes" not in told
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_file_is_refused_with_line_and_key(name: str, file: Path) -> None:
     content, expected = BROKEN[name]
