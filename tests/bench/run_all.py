@@ -182,7 +182,7 @@ BENCHES = [
             "--json",
         ),
         engine,
-    ),  # fmt: skip
+    ),
     Bench(
         "Engine as a process",
         "Time from starting a process to its first token, peak memory, and decoding while other "
