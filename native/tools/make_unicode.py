@@ -1,7 +1,7 @@
 """Writes native/src/unicode_ranges.inl from the classes of kvquant.tokenizer.
 
-Both tokenizers must cut the same words, so there is one source of what is a letter, a number or white
-space. Run from the repository's root: python native/tools/make_unicode.py
+Both tokenizers must cut the same words, so there is one source of what is a letter, a number
+or white space. Run from the repository root: python native/tools/make_unicode.py
 """
 
 from __future__ import annotations
