@@ -5,6 +5,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
 #include <cerrno>
 #if defined(__linux__)
 #include <sys/syscall.h>
