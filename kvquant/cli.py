@@ -200,3 +200,7 @@ def _chat(engine: Engine, sampling: Sampling, n: int) -> int:
             continue
         print()
         messages.append(("assistant", answer))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
