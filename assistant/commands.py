@@ -78,6 +78,8 @@ def hear(args: argparse.Namespace) -> int:
             )
         finally:
             assembly.close()
+            if args.out is None and turns == 0:
+                out.rmdir()
         show.check()
         if stop.is_set():
             return 130
@@ -262,7 +264,7 @@ def models(args: argparse.Namespace) -> int:
     elif args.action == "verify":
         rows = model_files.verify_models(names, place)
     else:
-        rows = [m for m in model_files.list_models(place) if names is None or m["name"] in names]
+        rows = model_files.list_models(place, names=names)
     if args.json:
         emit_json({"models": rows})
     else:

@@ -16,14 +16,19 @@ __all__ = ["fetch_models", "list_models", "models_dir", "path_of", "verify_model
 Place = str | Path | None
 
 
-def list_models(cfg_dir: Place = None, *, manifest: Manifest | None = None) -> list[dict[str, Any]]:
-    """Every known model, JSON-ready; ``present`` compares lengths only.
+def list_models(
+    cfg_dir: Place = None,
+    *,
+    names: Sequence[str] | None = None,
+    manifest: Manifest | None = None,
+) -> list[dict[str, Any]]:
+    """The named models (None: every known one), JSON-ready; ``present`` compares lengths only.
 
     ``cfg_dir`` is ``service.models_dir``. ``sha256`` is that of the largest file; ``files``
-    has all of them.
+    has all of them. Raises ModelError for an unknown name.
     """
     root = models_dir(cfg_dir)
-    return [_describe(m, root) for m in _chosen(None, manifest)]
+    return [_describe(m, root) for m in _chosen(names, manifest)]
 
 
 def fetch_models(

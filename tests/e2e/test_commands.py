@@ -227,6 +227,7 @@ def test_bad_recordings_get_one_sentence(tmp_path: Path, what: str) -> None:
         (("say", "hi", "--set", "tts.voice=nobody", "--out", "x.wav"), 3, "nobody"),
         (("frobnicate",), 2, "invalid choice"),
         (("models", "fetch", "no-such-model"), 3, "no-such-model"),
+        (("models", "list", "no-such-model"), 3, "no-such-model"),
     ],
 )
 def test_mistakes_get_a_sentence_and_an_exit_code(
@@ -354,6 +355,12 @@ def test_answer_that_cannot_be_written(tmp_path: Path) -> None:
     assert record["audio_out"] is None
     assert done.returncode == 2
     assert "a-answer-1.wav" in done.stderr
+
+
+def test_no_answer_leaves_no_folder(tmp_path: Path) -> None:
+    done = assistant("hear", str(tmp_path / "none.wav"), *QUIET, env={"TMPDIR": str(tmp_path)})
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_closed_streams() -> None:
