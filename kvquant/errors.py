@@ -35,6 +35,12 @@ class ModelFileError(KvquantError):
     exit_code: ClassVar[int] = 3
 
 
+class DataFileError(KvquantError):
+    """A data set is absent, damaged or not in the form that it is documented in."""
+
+    exit_code: ClassVar[int] = 3
+
+
 class SettingError(KvquantError):
     """A setting or argument has a value that cannot be used."""
 

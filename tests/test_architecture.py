@@ -40,7 +40,7 @@ LAYERS: list[set[str]] = [
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
     {"config", "blas", "weight_formats", "stop_text", "token_text", "native_tokenizer"},
-    {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer"},
+    {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer", "texts"},
     {"hyperparams", "chat", "backend", "safetensors", "hf_vocabulary"},
     {"reference", "steps", "native_model", "checkpoint", "hf_config", "hf_special_tokens"},
     {"native_steps", "generation"},
