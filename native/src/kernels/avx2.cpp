@@ -1,6 +1,7 @@
 // AVX2 with FMA and F16C: two registers of 8 lanes stand for 16. Activations stay 16-bit integers,
 // so that vpmaddwd cannot saturate; a quad of columns is stored as (0, 2, 1, 3), the order in which
 // masking and shifting a register of weight bytes yields pairs.
+#include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
 #if defined(__x86_64__)
@@ -142,7 +143,25 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2", quantize, gemm, nullptr, nullptr, rms_norm, silu_mul, attend};
+const Kernels kAvx2Kernels = {"avx2",
+                              quantize,
+                              gemm,
+                              nullptr,
+                              nullptr,
+                              rms_norm,
+                              silu_mul,
+                              attend,
+                              scalar::hadamard,
+                              scalar::quantize_key,
+                              scalar::quantize_value,
+                              scalar::dequantize_key,
+                              scalar::dequantize_value,
+                              scalar::prepare_queries,
+                              scalar::attend_codes,
+                              scalar::attend_window,
+                              scalar::add_weights,
+                              scalar::pack_mlp,
+                              scalar::mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END

@@ -1,6 +1,7 @@
 // AVX-512 with VNNI: 16 rows or 16 cached tokens in one register, 64 byte products an instruction.
 // A 16-bit activation is two signed bytes, x = 256 * high + low; sums of products with unsigned
 // weights stay far below 2^31 (see Activations).
+#include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
 #if defined(__x86_64__)
@@ -91,8 +92,25 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512", quantize, gemm,     nullptr,
-                                nullptr,  rms_norm, silu_mul, attend};
+const Kernels kAvx512Kernels = {"avx512",
+                                quantize,
+                                gemm,
+                                nullptr,
+                                nullptr,
+                                rms_norm,
+                                silu_mul,
+                                attend,
+                                scalar::hadamard,
+                                scalar::quantize_key,
+                                scalar::quantize_value,
+                                scalar::dequantize_key,
+                                scalar::dequantize_value,
+                                scalar::prepare_queries,
+                                scalar::attend_codes,
+                                scalar::attend_window,
+                                scalar::add_weights,
+                                scalar::pack_mlp,
+                                scalar::mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END

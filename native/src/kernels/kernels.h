@@ -37,6 +37,43 @@ struct AttendState {
   float total;
 };
 
+// One block of the quantized cache: 16 tokens of one KV head. Codes are vectors of 64 bytes, packed
+// (cache_layout.h); scales are 16 bytes, for 8 bits followed by 16 zero points. At 16 bits the
+// codes are halves as attend reads them, and there are no scales.
+struct CodeBlock {
+  const uint8_t* k_codes;
+  const uint8_t* k_scales;
+  const uint8_t* v_codes;
+  const uint8_t* v_scales;
+};
+
+// Tokens of one class of one KV head: blocks[b] holds tokens 16b .. 16b + 15. What lies in the
+// lanes from n_tokens on is never seen, whatever it is.
+struct CodeList {
+  const CodeBlock* blocks;
+  int n_tokens;
+  int k_bits, v_bits;          // 2, 3, 4, 8 or 16
+  int k_exponent, v_exponent;  // of the scale bytes
+};
+
+// Queries of one KV head, prepared once for all its lists.
+struct CodeQueries {
+  alignas(64) int8_t codes[kMaxQueries * 2 * kMaxHeadDim];  // the instruction set's own order
+  float scale[kMaxQueries];       // of the 16-bit integers that the codes make up
+  int32_t code_sum[kMaxQueries];  // sum of these integers
+  const float* values;            // the queries themselves: the caller's, who keeps them
+  int n_queries, head_dim;
+};
+
+// One layer of a small network: y = x * weights * scale + bias, then ReLU if wanted.
+struct MlpLayer {
+  int n_in, n_out;         // n_in: a multiple of 32, at most 256
+  const uint8_t* weights;  // as pack_mlp leaves them
+  const float* scale;      // [n_out] of the integer weights
+  const float* bias;       // [n_out]
+  bool relu;
+};
+
 struct Kernels {
   const char* name;
 
@@ -68,7 +105,48 @@ struct Kernels {
   void (*attend)(const float* q, int n_queries, int head_dim, const uint16_t* const* k_blocks,
                  const uint16_t* const* v_blocks, int n_blocks, int n_ahead, const int* visible,
                  AttendState* state, float* o);
+
+  // The quantized cache. head_dim and dim: multiples of 32, at most kMaxHeadDim.
+
+  // Orthonormal Walsh-Hadamard transform in place, over blocks of the largest power of two that
+  // divides dim. Its own inverse.
+  void (*hadamard)(float* x, int dim);
+  // Writes x [dim] into one lane (0..15) of a block; the other lanes stay as they are.
+  //   bits 2, 3, 4, 8 or 16; exponent: of the scale bytes, -126..110
+  //   NaN counts as 0; whatever lies beyond +-65504, infinities too, as +-65504.
+  void (*quantize_key)(const float* x, int dim, int bits, int exponent, int lane, uint8_t* codes,
+                       uint8_t* scales);
+  void (*quantize_value)(const float* x, int dim, int bits, int exponent, int lane, uint8_t* codes,
+                         uint8_t* scales);
+  // The inverse: what attention takes the lane for.
+  void (*dequantize_key)(const uint8_t* codes, const uint8_t* scales, int dim, int bits,
+                         int exponent, int lane, float* x);
+  void (*dequantize_value)(const uint8_t* codes, const uint8_t* scales, int dim, int bits,
+                           int exponent, int lane, float* x);
+  // q [n_queries][head_dim], already divided by sqrt(head_dim) and transformed as the keys are.
+  void (*prepare_queries)(const float* q, int n_queries, int head_dim, CodeQueries* out);
+  // Adds all tokens of the lists (any number, empty ones too) to the queries' online softmax
+  // states.
+  void (*attend_codes)(const CodeQueries& q, const CodeList* lists, int n_lists, AttendState* state,
+                       float* o);
+  // Like attend, for blocks that are filled in any order: bit t of lanes[b] says whether lane t of
+  // block b holds a token. A query sees a lane when the bit is set and 16b + t < visible[i]; others
+  // may hold anything. scores [n_queries][16 * n_blocks]: q * k, -inf where unseen.
+  void (*attend_window)(const float* q, int n_queries, int head_dim,
+                        const uint16_t* const* k_blocks, const uint16_t* const* v_blocks,
+                        int n_blocks, const uint16_t* lanes, const int* visible, AttendState* state,
+                        float* o, float* scores);
+  // sum[t] += exp(scores[t] - max) * factor, for n scores (a multiple of 16; -inf adds nothing).
+  void (*add_weights)(const float* scores, int n, float max, float factor, float* sum);
+  // weights [n_out][n_in] -> packed: mlp_bytes(n_in, n_out) bytes, the instruction set's own order.
+  void (*pack_mlp)(const int8_t* weights, int n_in, int n_out, uint8_t* packed);
+  // x [rows][n_in] -> y [rows][n_out]. A row becomes int8 (largest magnitude: 127); sums are exact.
+  void (*mlp_layer)(const MlpLayer& layer, const float* x, int rows, float* y);
 };
+
+inline size_t mlp_bytes(int n_in, int n_out) {
+  return static_cast<size_t>(n_in) * static_cast<size_t>((n_out + 15) / 16 * 16);
+}
 
 extern const Kernels kScalarKernels;
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 // NEON of ARMv8.0 (Raspberry Pi 4 and older): widening 16-bit products. A quad of columns is stored
 // as (0, 2, 1, 3), the order in which masking and shifting weight bytes yields pairs.
+#include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
 #if defined(__aarch64__)
@@ -76,7 +77,25 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 
 }  // namespace
 
-const Kernels kNeonKernels = {"neon", quantize, gemm, nullptr, nullptr, rms_norm, silu_mul, attend};
+const Kernels kNeonKernels = {"neon",
+                              quantize,
+                              gemm,
+                              nullptr,
+                              nullptr,
+                              rms_norm,
+                              silu_mul,
+                              attend,
+                              scalar::hadamard,
+                              scalar::quantize_key,
+                              scalar::quantize_value,
+                              scalar::dequantize_key,
+                              scalar::dequantize_value,
+                              scalar::prepare_queries,
+                              scalar::attend_codes,
+                              scalar::attend_window,
+                              scalar::add_weights,
+                              scalar::pack_mlp,
+                              scalar::mlp_layer};
 
 }  // namespace kvq
 #endif

@@ -1,5 +1,6 @@
 // NEON with dot products (Raspberry Pi 5): sdot takes 16 byte products an instruction. A 16-bit
 // activation is two signed bytes, x = 256 * high + low.
+#include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
 #if defined(__aarch64__)
@@ -84,8 +85,25 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 
 }  // namespace
 
-const Kernels kNeonDotKernels = {"neon_dot", quantize, gemm,     nullptr,
-                                 nullptr,    rms_norm, silu_mul, attend};
+const Kernels kNeonDotKernels = {"neon_dot",
+                                 quantize,
+                                 gemm,
+                                 nullptr,
+                                 nullptr,
+                                 rms_norm,
+                                 silu_mul,
+                                 attend,
+                                 scalar::hadamard,
+                                 scalar::quantize_key,
+                                 scalar::quantize_value,
+                                 scalar::dequantize_key,
+                                 scalar::dequantize_value,
+                                 scalar::prepare_queries,
+                                 scalar::attend_codes,
+                                 scalar::attend_window,
+                                 scalar::add_weights,
+                                 scalar::pack_mlp,
+                                 scalar::mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "fp16.h"
+#include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
 namespace kvq {
@@ -101,7 +102,24 @@ void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* 
 
 }  // namespace
 
-const Kernels kScalarKernels = {"scalar", quantize, gemm,     nullptr,
-                                nullptr,  rms_norm, silu_mul, attend};
+const Kernels kScalarKernels = {"scalar",
+                                quantize,
+                                gemm,
+                                nullptr,
+                                nullptr,
+                                rms_norm,
+                                silu_mul,
+                                attend,
+                                scalar::hadamard,
+                                scalar::quantize_key,
+                                scalar::quantize_value,
+                                scalar::dequantize_key,
+                                scalar::dequantize_value,
+                                scalar::prepare_queries,
+                                scalar::attend_codes,
+                                scalar::attend_window,
+                                scalar::add_weights,
+                                scalar::pack_mlp,
+                                scalar::mlp_layer};
 
 }  // namespace kvq
