@@ -64,6 +64,15 @@ class NativeSteps:
             raise _failed(e, cancel) from e
         self._has_logits = last and allowed is None
 
+    def rows(self, ids: Sequence[int], n_past: int) -> NDArray[np.float32]:
+        import numpy as np
+
+        self._has_logits = False
+        try:
+            return self.cache.forward(np.array(ids, np.int32), n_past, len(ids))
+        except RuntimeError as e:
+            raise _failed(e, None) from e
+
     def truncate(self, n: int) -> None:
         self._has_logits = False
         self.cache.truncate(n)

@@ -76,6 +76,11 @@ class Session:
         i = self.info
         return len(self._tokens) * 2 * i.n_layer * i.n_kv_head * i.head_dim * 2
 
+    @property
+    def chunk(self) -> int:
+        """Tokens of a prompt that are computed in one pass."""
+        return self._chunk
+
     def prefill(self, tokens: Sequence[int], cancel: threading.Event | None = None) -> int:
         """Makes the cache hold exactly these tokens.
 
@@ -248,6 +253,18 @@ class Session:
         self._append(
             text.new[-1:], len(self._tokens), last=True, allowed=text.choice.allowed, cancel=cancel
         )
+
+    def append_rows(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Appends tokens in one pass, at most ``chunk`` of them, as a prompt is computed.
+
+        Returns the logits after each of them, (len(tokens), n_vocab). Raises as ``prefill`` does.
+        """
+        ids = self.checked(tokens)
+        self.checked([*self._tokens, *ids])
+        n_past = len(self._tokens)
+        rows = self._steps.rows(ids, n_past)
+        self._tokens += ids
+        return rows
 
     def advance_by(self, token: int) -> None:
         """Notes a token that the backend has appended to several caches at once."""

@@ -61,6 +61,9 @@ class Steps(Protocol):
         Raises Cancelled where the backend looks at ``cancel`` in mid-computation.
         """
 
+    def rows(self, ids: Sequence[int], n_past: int) -> NDArray[np.float32]:
+        """As ``append``; returns the logits after each of the tokens, (len(ids), n_vocab)."""
+
     def truncate(self, n: int) -> None: ...
     def logits(self) -> NDArray[np.float32]:
         """(n_vocab,) after the last token, a copy; ``append`` with ``last`` came before."""
@@ -97,14 +100,23 @@ class ArraySteps:
         allowed: Sequence[int] | None = None,
         cancel: threading.Event | None = None,
     ) -> None:
+        self._logits = None
+        logits = self._forward(ids, n_past, int(last))
+        self._logits = logits[0] if last else None
+
+    def rows(self, ids: Sequence[int], n_past: int) -> NDArray[np.float32]:
+        self._logits = None
+        logits = self._forward(ids, n_past, len(ids))
+        self._logits = logits[-1]
+        return logits
+
+    def _forward(self, ids: Sequence[int], n_past: int, rows: int) -> NDArray[np.float32]:
         import numpy as np
 
-        self._logits = None
         try:
-            logits = self._cache.forward(np.array(ids, np.int32), n_past, int(last))
+            return self._cache.forward(np.array(ids, np.int32), n_past, rows)
         except RuntimeError as e:
             raise BackendError("backend.failed", f"The model failed: {e}.") from e
-        self._logits = logits[0] if last else None
 
     def truncate(self, n: int) -> None:
         self._logits = None

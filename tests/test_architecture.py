@@ -47,6 +47,8 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"session"},
     {"batch"},
     {"engine", "hf_tokenizer", "convert_tensors"},
+    {"scoring", "plots"},
+    {"evaluation"},
     {"convert"},
     {"convert_command"},
     {"bench_peer"},
