@@ -1,6 +1,7 @@
 // AVX2 with FMA and F16C: two registers of 8 lanes stand for 16. Activations stay 16-bit integers,
 // so that vpmaddwd cannot saturate; a quad of columns is stored as (0, 2, 1, 3), the order in which
 // masking and shifting a register of weight bytes yields pairs.
+#include "kernels/cache_layout.h"
 #include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
@@ -139,7 +140,61 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return _mm_cvtsi128_si32(r);
 }
 
+inline F f_min(F x, F y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+template <int H>
+inline F f_swap(F x) {
+  if constexpr (H == 1) return {_mm256_permute_ps(x.a, 0xB1), _mm256_permute_ps(x.b, 0xB1)};
+  if constexpr (H == 2) return {_mm256_permute_ps(x.a, 0x4E), _mm256_permute_ps(x.b, 0x4E)};
+  if constexpr (H == 4) {
+    return {_mm256_permute2f128_ps(x.a, x.a, 1), _mm256_permute2f128_ps(x.b, x.b, 1)};
+  }
+  if constexpr (H == 8) return {x.b, x.a};
+}
+inline void f_ints(F x, int32_t* p) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(x.a));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), _mm256_cvtps_epi32(x.b));
+}
+inline __m256i widen(const uint8_t* p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+inline F f_bytes(const uint8_t* p) {
+  return {_mm256_cvtepi32_ps(widen(p)), _mm256_cvtepi32_ps(widen(p + 8))};
+}
+inline F f_scales(const uint8_t* p, int exponent) {
+  const __m256i bias = _mm256_set1_epi32((127 + exponent) << 23);
+  return {_mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(widen(p), 19), bias)),
+          _mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(widen(p + 8), 19), bias))};
+}
+inline F f_keep_lanes(F s, unsigned bits) {
+  const __m256 none = _mm256_set1_ps(-__builtin_inff());
+  const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const auto keep = [&](__m256 v, unsigned b) {
+    const __m256i set = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(b)), lane);
+    return _mm256_blendv_ps(none, v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, lane)));
+  };
+  return {keep(s.a, bits), keep(s.b, bits >> 8)};
+}
+constexpr int kFlip = 0;
+constexpr int kStreams = 1;
+inline void w_store(uint8_t* p, W w) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), w.a);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), w.b);
+}
+inline W w_or(W x, W y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
+inline W w_flip(W w) { return w; }
+template <int S, int M>
+inline __m256i bits_32(__m256i v) {
+  if constexpr (S > 0) v = _mm256_srli_epi16(v, S);
+  if constexpr (S < 0) v = _mm256_slli_epi16(v, -S);
+  return _mm256_and_si256(v, _mm256_set1_epi8(M));
+}
+template <int S, int M>
+inline W w_bits(W w) {
+  return {bits_32<S, M>(w.a), bits_32<S, M>(w.b)};
+}
+
 #include "kernels/vector_kernels.inl"
+#include "kernels/cache_kernels.inl"
 
 }  // namespace
 
@@ -151,17 +206,17 @@ const Kernels kAvx2Kernels = {"avx2",
                               rms_norm,
                               silu_mul,
                               attend,
-                              scalar::hadamard,
-                              scalar::quantize_key,
-                              scalar::quantize_value,
+                              hadamard,
+                              quantize_key,
+                              quantize_value,
                               scalar::dequantize_key,
                               scalar::dequantize_value,
-                              scalar::prepare_queries,
-                              scalar::attend_codes,
-                              scalar::attend_window,
-                              scalar::add_weights,
-                              scalar::pack_mlp,
-                              scalar::mlp_layer};
+                              prepare_queries,
+                              attend_codes,
+                              attend_window,
+                              add_weights,
+                              pack_mlp,
+                              mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END

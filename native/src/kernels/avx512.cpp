@@ -1,6 +1,7 @@
 // AVX-512 with VNNI: 16 rows or 16 cached tokens in one register, 64 byte products an instruction.
 // A 16-bit activation is two signed bytes, x = 256 * high + low; sums of products with unsigned
 // weights stay far below 2^31 (see Activations).
+#include "kernels/cache_layout.h"
 #include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
@@ -88,7 +89,40 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return _mm512_reduce_add_epi32(sum);
 }
 
+inline F f_min(F a, F b) { return _mm512_min_ps(a, b); }
+template <int H>
+inline F f_swap(F x) {
+  if constexpr (H == 1) return _mm512_permute_ps(x, 0xB1);
+  if constexpr (H == 2) return _mm512_permute_ps(x, 0x4E);
+  if constexpr (H == 4) return _mm512_shuffle_f32x4(x, x, 0xB1);
+  if constexpr (H == 8) return _mm512_shuffle_f32x4(x, x, 0x4E);
+}
+inline void f_ints(F x, int32_t* p) { _mm512_storeu_si512(p, _mm512_cvtps_epi32(x)); }
+inline __m512i widen(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline F f_bytes(const uint8_t* p) { return _mm512_cvtepi32_ps(widen(p)); }
+inline F f_scales(const uint8_t* p, int exponent) {
+  return _mm512_castsi512_ps(
+      _mm512_add_epi32(_mm512_slli_epi32(widen(p), 19), _mm512_set1_epi32((127 + exponent) << 23)));
+}
+inline F f_keep_lanes(F s, unsigned bits) {
+  return _mm512_mask_mov_ps(_mm512_set1_ps(-__builtin_inff()), static_cast<__mmask16>(bits), s);
+}
+constexpr int kFlip = 0;
+constexpr int kStreams = 2;
+inline void w_store(uint8_t* p, W w) { _mm512_storeu_si512(p, w); }
+inline W w_or(W a, W b) { return _mm512_or_si512(a, b); }
+inline W w_flip(W w) { return w; }
+template <int S, int M>
+inline W w_bits(W w) {
+  if constexpr (S > 0) w = _mm512_srli_epi16(w, S);
+  if constexpr (S < 0) w = _mm512_slli_epi16(w, -S);
+  return _mm512_and_si512(w, _mm512_set1_epi8(M));
+}
+
 #include "kernels/vector_kernels.inl"
+#include "kernels/cache_kernels.inl"
 
 }  // namespace
 
@@ -100,17 +134,17 @@ const Kernels kAvx512Kernels = {"avx512",
                                 rms_norm,
                                 silu_mul,
                                 attend,
-                                scalar::hadamard,
-                                scalar::quantize_key,
-                                scalar::quantize_value,
+                                hadamard,
+                                quantize_key,
+                                quantize_value,
                                 scalar::dequantize_key,
                                 scalar::dequantize_value,
-                                scalar::prepare_queries,
-                                scalar::attend_codes,
-                                scalar::attend_window,
-                                scalar::add_weights,
-                                scalar::pack_mlp,
-                                scalar::mlp_layer};
+                                prepare_queries,
+                                attend_codes,
+                                attend_window,
+                                add_weights,
+                                pack_mlp,
+                                mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END

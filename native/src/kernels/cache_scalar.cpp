@@ -60,7 +60,7 @@ int best_scale(const float* x, int dim, int bits, int exponent) {
   int best = 0;
   float least = std::numeric_limits<float>::infinity();
   for (int i = 0; i < kScaleCandidates; ++i) {
-    const int code = std::clamp(centre - 4 + i, 0, 255);
+    const int code = std::clamp(centre - kBelowCentre + i, 0, 255);
     const float s = decode_scale(static_cast<uint8_t>(code), exponent), half_step = 0.5f / s;
     float error = 0.0f;
     for (int d = 0; d < dim; ++d) {

@@ -1,5 +1,6 @@
 // NEON of ARMv8.0 (Raspberry Pi 4 and older): widening 16-bit products. A quad of columns is stored
 // as (0, 2, 1, 3), the order in which masking and shifting weight bytes yields pairs.
+#include "kernels/cache_layout.h"
 #include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
@@ -73,7 +74,12 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return vaddvq_s32(sum);
 }
 
+constexpr int kFlip = 0;
+constexpr int kStreams = 1;
+inline W w_flip(W w) { return w; }
+
 #include "kernels/vector_kernels.inl"
+#include "kernels/cache_kernels.inl"
 
 }  // namespace
 
@@ -85,17 +91,17 @@ const Kernels kNeonKernels = {"neon",
                               rms_norm,
                               silu_mul,
                               attend,
-                              scalar::hadamard,
-                              scalar::quantize_key,
-                              scalar::quantize_value,
+                              hadamard,
+                              quantize_key,
+                              quantize_value,
                               scalar::dequantize_key,
                               scalar::dequantize_value,
-                              scalar::prepare_queries,
-                              scalar::attend_codes,
-                              scalar::attend_window,
-                              scalar::add_weights,
-                              scalar::pack_mlp,
-                              scalar::mlp_layer};
+                              prepare_queries,
+                              attend_codes,
+                              attend_window,
+                              add_weights,
+                              pack_mlp,
+                              mlp_layer};
 
 }  // namespace kvq
 #endif

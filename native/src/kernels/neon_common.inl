@@ -51,6 +51,47 @@ inline F f_keep_first(F s, int n) {
       vbslq_f32(vcltq_s32(lanes, vdupq_n_s32(n - 4 * i)), s.v[i], vdupq_n_f32(-__builtin_inff())))
 }
 
+inline F f_min(F x, F y) { KVQ_EACH(vminq_f32(x.v[i], y.v[i])) }
+template <int H>
+inline F f_swap(F x) {
+  if constexpr (H == 1) {
+    KVQ_EACH(vrev64q_f32(x.v[i]))
+  }
+  if constexpr (H == 2) {
+    KVQ_EACH(vextq_f32(x.v[i], x.v[i], 2))
+  }
+  if constexpr (H >= 4) {
+    KVQ_EACH(x.v[i ^ (H / 4)])
+  }
+}
+inline void f_ints(F x, int32_t* p) {
+  for (int i = 0; i < 4; ++i) vst1q_s32(p + 4 * i, vcvtnq_s32_f32(x.v[i]));
+}
+struct Wide {
+  uint32x4_t v[4];
+};
+inline Wide widen(const uint8_t* p) {
+  const uint8x16_t bytes = vld1q_u8(p);
+  const uint16x8_t low = vmovl_u8(vget_low_u8(bytes)), high = vmovl_high_u8(bytes);
+  return {vmovl_u16(vget_low_u16(low)), vmovl_high_u16(low), vmovl_u16(vget_low_u16(high)),
+          vmovl_high_u16(high)};
+}
+inline F f_bytes(const uint8_t* p) {
+  const Wide w = widen(p);
+  KVQ_EACH(vcvtq_f32_u32(w.v[i]))
+}
+inline F f_scales(const uint8_t* p, int exponent) {
+  const Wide w = widen(p);
+  const uint32x4_t bias = vdupq_n_u32(static_cast<uint32_t>(127 + exponent) << 23);
+  KVQ_EACH(vreinterpretq_f32_u32(vaddq_u32(vshlq_n_u32(w.v[i], 19), bias)))
+}
+inline F f_keep_lanes(F s, unsigned bits) {
+  constexpr uint32_t kLanes[4] = {1, 2, 4, 8};
+  const uint32x4_t lanes = vld1q_u32(kLanes);
+  KVQ_EACH(vbslq_f32(vtstq_u32(lanes, vdupq_n_u32(bits >> (4 * i))), s.v[i],
+                     vdupq_n_f32(-__builtin_inff())))
+}
+
 struct W {
   uint8x16_t v[4];  // register i: rows 4i .. 4i+3, four columns each
 };
@@ -65,5 +106,21 @@ inline W w_low(W w) {
 }
 inline W w_high(W w) {
   for (int i = 0; i < 4; ++i) w.v[i] = vshrq_n_u8(w.v[i], 4);
+  return w;
+}
+inline void w_store(uint8_t* p, W w) {
+  for (int i = 0; i < 4; ++i) vst1q_u8(p + 16 * i, w.v[i]);
+}
+inline W w_or(W x, W y) {
+  for (int i = 0; i < 4; ++i) x.v[i] = vorrq_u8(x.v[i], y.v[i]);
+  return x;
+}
+template <int S, int M>
+inline W w_bits(W w) {
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (S > 0) w.v[i] = vshrq_n_u8(w.v[i], S);
+    if constexpr (S < 0) w.v[i] = vshlq_n_u8(w.v[i], -S);
+    w.v[i] = vandq_u8(w.v[i], vdupq_n_u8(M));
+  }
   return w;
 }

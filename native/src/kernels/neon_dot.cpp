@@ -1,5 +1,6 @@
 // NEON with dot products (Raspberry Pi 5): sdot takes 16 byte products an instruction. A 16-bit
 // activation is two signed bytes, x = 256 * high + low.
+#include "kernels/cache_layout.h"
 #include "kernels/cache_scalar.h"
 #include "kernels/kernels.h"
 
@@ -81,7 +82,15 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return vaddvq_s32(sum);
 }
 
+constexpr int kFlip = 128;
+constexpr int kStreams = 1;
+inline W w_flip(W w) {
+  for (int i = 0; i < 4; ++i) w.v[i] = veorq_u8(w.v[i], vdupq_n_u8(kFlip));
+  return w;
+}
+
 #include "kernels/vector_kernels.inl"
+#include "kernels/cache_kernels.inl"
 
 }  // namespace
 
@@ -93,17 +102,17 @@ const Kernels kNeonDotKernels = {"neon_dot",
                                  rms_norm,
                                  silu_mul,
                                  attend,
-                                 scalar::hadamard,
-                                 scalar::quantize_key,
-                                 scalar::quantize_value,
+                                 hadamard,
+                                 quantize_key,
+                                 quantize_value,
                                  scalar::dequantize_key,
                                  scalar::dequantize_value,
-                                 scalar::prepare_queries,
-                                 scalar::attend_codes,
-                                 scalar::attend_window,
-                                 scalar::add_weights,
-                                 scalar::pack_mlp,
-                                 scalar::mlp_layer};
+                                 prepare_queries,
+                                 attend_codes,
+                                 attend_window,
+                                 add_weights,
+                                 pack_mlp,
+                                 mlp_layer};
 
 }  // namespace kvq
 KVQ_TARGET_END
