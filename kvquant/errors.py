@@ -41,6 +41,12 @@ class DataFileError(KvquantError):
     exit_code: ClassVar[int] = 3
 
 
+class PackageMissingError(KvquantError):
+    """A third-party package that this needs is not installed; the hint names the extra."""
+
+    exit_code: ClassVar[int] = 3
+
+
 class SettingError(KvquantError):
     """A setting or argument has a value that cannot be used."""
 

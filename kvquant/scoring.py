@@ -6,7 +6,7 @@ chosen ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from kvquant.session import Session
 
 LANES = 8
 """Sequences in one pass over the weights."""
+
+KINDS = ("fp16", "static8", "static4", "static3", "static2", "adaptive")
+"""KV caches from the finest to the one that decides for itself."""
 
 Logits = NDArray[np.float32]
 
@@ -94,18 +97,21 @@ Job = Generator[int, Logits, None]
 """Yields the next token of its sequence and gets the logits after it, (n_vocab,)."""
 
 
-def run_jobs(engine: Engine, jobs: Iterable[Callable[[Session], Job]]) -> None:
+Start = Callable[[Session], Job]
+"""Starts a job on a session, which holds whatever the job before left there."""
+
+
+def run_jobs(engine: Engine, take: Callable[[], Start | None]) -> None:
     """Runs many sequences of different lengths, up to LANES at once in each step.
 
-    A job gets a session, with whatever its last job left there, and may use it until it ends.
+    take: the next job, None when there is none now; asked again as long as one is running.
     """
-    waiting = iter(jobs)
     idle = [engine.session() for _ in range(LANES)]
     active: list[tuple[Session, Job, int]] = []
     while True:
-        while idle and (make := next(waiting, None)) is not None:
+        while idle and (start := take()) is not None:
             session = idle.pop()
-            _go_on(session, make(session), None, active, idle)
+            _go_on(session, start(session), None, active, idle)
         if not active:
             return
         moving, active = active, []
@@ -134,9 +140,9 @@ def log_probability(row: Logits, token: int) -> float:
 
     Raises BackendError when they are no numbers.
     """
-    wide = row.astype(np.float64)
-    top = float(wide.max())
-    value = float(wide[token]) - top - float(np.log(np.exp(wide - top).sum()))
+    top = row.max()
+    total = np.exp(row - top).sum(dtype=np.float64)
+    value = float(row[token]) - float(top) - float(np.log(total))
     if not np.isfinite(value):
         raise BackendError("model.numbers", "The model gave no usable numbers.")
     return value

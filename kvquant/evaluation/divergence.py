@@ -110,6 +110,21 @@ class Divergence:
         }
 
 
+def paired(a: Divergence, b: Divergence) -> dict[str, Any]:
+    """b against a, measured on the same positions."""
+    difference = b.kld - a.kld
+    low, high = interval(difference, _BLOCK)
+    low_a, high_a = interval(a.kld, _BLOCK)
+    low_b, high_b = interval(b.kld, _BLOCK)
+    return {
+        "difference": round(float(difference.mean()), 6),
+        "difference_low": round(low, 6),
+        "difference_high": round(high, 6),
+        "factor": round(float(b.kld.mean() / a.kld.mean()), 3) if a.kld.any() else None,
+        "apart": high_a < low_b or high_b < low_a,
+    }
+
+
 def measure(
     open_engine: Opener,
     settings: Sequence[Setting],
@@ -130,11 +145,16 @@ def measure(
     ]  # fmt: skip
     width = LANES if mode == "decode" else 1
     batches = [range(at, min(at + width, len(found))) for at in range(0, len(found), width)]
-    groups = [results[at : at + _TOGETHER] for at in range(0, len(results), _TOGETHER)]
+    exact = next((r for r in results if r.setting.kv == "fp16"), None)
+    others = [r for r in results if r.setting.kv != "fp16"]
+    groups = [others[at : at + _TOGETHER] for at in range(0, len(others), _TOGETHER)] or [[]]
     done = 0.0
     whole = len(groups) * len(batches)
     for group in groups:
-        names = ", ".join(r.setting.name for r in group)
+        names = ", ".join(["fp16", *(r.setting.name for r in group)])
+        # The 16-bit cache is its own measure; further groups need it without counting it again.
+        columns = [exact, *group]
+        exact = None
         with contextlib.ExitStack() as stack:
             engines = [
                 stack.enter_context(open_engine(s, context))
@@ -142,7 +162,7 @@ def measure(
             ]
             for lanes in batches:
                 tokens = [found[w].tokens for w in lanes]
-                for part in _batch(engines, group, tokens, lanes, first, mode):
+                for part in _batch(engines, columns, tokens, lanes, first, mode):
                     progress(names, (done + part) / whole)
                 done += 1
     return results
@@ -150,13 +170,16 @@ def measure(
 
 def _batch(
     engines: Sequence[Engine],
-    group: Sequence[Divergence],
+    columns: Sequence[Divergence | None],
     tokens: Sequence[list[int]],
     lanes: range,
     first: int,
     mode: Mode,
 ) -> Iterator[float]:
-    """Scores these windows, (lanes, context + 1) tokens; yields which part of them is done."""
+    """Scores these windows, (lanes, context + 1) tokens; yields which part of them is done.
+
+    columns: where each engine's figures go.
+    """
     context = len(tokens[0]) - 1
     sessions = [[engine.session() for _ in lanes] for engine in engines]
     steps = _decoded if mode == "decode" else _prefilled
@@ -168,13 +191,17 @@ def _batch(
             targets = [ids[p + 1] for ids in tokens for p in range(begin, at + n)]
             truth = Truth(rows[0][begin - at :] if n > 1 else rows[0], targets)
             place = np.s_[lanes.start : lanes.stop, begin - first : at + n - first]
-            for result, other in zip(group, rows[1:], strict=True):
+            for result, other in zip(columns, rows, strict=True):
+                if result is None:
+                    continue
                 values = truth.against(other[begin - at :] if n > 1 else other, result.setting.name)
                 shape = result.truth[place].shape
                 result.truth[place] = truth.nll.reshape(shape)
                 result.scores[(slice(None), *place)] = values.reshape(3, *shape)
         yield (at + n) / context
-    for result, own in zip(group, sessions[1:], strict=True):
+    for result, own in zip(columns, sessions, strict=True):
+        if result is None:
+            continue
         share = len(lanes) / len(result.texts)
         result.bits += share * float(np.mean([bits_of(s) for s in own]))
         result.kv_bytes_per_token += share * float(np.mean([s.kv_bytes / s.held for s in own]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from kvquant import Engine, Session
 from kvquant.errors import BackendError, ContextError
-from kvquant.scoring import LANES, Job, Setting, feed, log_probability, opener, run_jobs
+from kvquant.scoring import LANES, Job, Setting, Start, feed, log_probability, opener, run_jobs
 
 
 @pytest.fixture(scope="module", params=["reference", "auto"])
@@ -67,7 +68,13 @@ def test_jobs_of_any_length_share_the_lanes(engine: Engine) -> None:
             row = yield token
         found[i] = row
 
-    run_jobs(engine, [lambda s, i=i: job(i, s) for i in range(len(texts))])
+    numbers = iter(range(len(texts)))
+
+    def take() -> Start | None:
+        i = next(numbers, None)
+        return None if i is None else partial(job, i)
+
+    run_jobs(engine, take)
     assert sorted(found) == list(range(len(texts)))
     for i, ids in enumerate(texts):
         np.testing.assert_allclose(found[i], after(engine, ids), atol=2e-3)
