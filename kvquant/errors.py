@@ -35,6 +35,12 @@ class ModelFileError(KvquantError):
     exit_code: ClassVar[int] = 3
 
 
+class ControllerFileError(KvquantError):
+    """A controller or token feature file is absent, damaged, or not for the model in use."""
+
+    exit_code: ClassVar[int] = 3
+
+
 class DataFileError(KvquantError):
     """A data set is absent, damaged or not in the form that it is documented in."""
 
