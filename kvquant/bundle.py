@@ -158,13 +158,13 @@ def pack(kind: bytes, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
     table: dict[str, dict[str, Any]] = {}
     payload = bytearray()
     for name, values in arrays.items():
-        view = memoryview(values)
+        view = _buffer(values)
         payload += bytes(-len(payload) % ALIGNMENT)
         if view.format not in _FROM_FORMAT or not view.c_contiguous:
             raise ValueError(f"the array {name} has the format {view.format} or is not in C order")
         table[name] = {
             "dtype": _FROM_FORMAT[view.format],
-            "shape": list(view.shape),
+            "shape": list(view.shape or ()),
             "offset": len(payload),
         }
         payload += view.tobytes()
@@ -177,6 +177,10 @@ def pack(kind: bytes, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
     except ControllerFileError as e:
         raise ValueError(e.message) from e
     return data
+
+
+def _buffer(values: Any) -> memoryview:
+    return memoryview(values)
 
 
 def wrong(name: str, code: str, message: str) -> ControllerFileError:
