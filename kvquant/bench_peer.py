@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kvquant.bench_cases import STEPS, Case, Stage
 from kvquant.errors import BackendError, SettingError
 
 _TIMEOUT_S = 1800
-_NEW_TOKENS = 24
 _BATCHED = "llama-batched-bench"
 
 
@@ -31,6 +32,15 @@ class PeerSetting:
         return ["-ctk", self.kv, "-ctv", self.kv, "-fa", "1" if self.flash else "0"]
 
 
+SETTINGS = (
+    PeerSetting("f16", False),
+    PeerSetting("f16", True),
+    PeerSetting("q8_0", True),
+    PeerSetting("q4_0", True),
+)
+"""Those that are its fastest, or its smallest, in one case or another."""
+
+
 class Peer:
     """One llama-bench and, for batches, the llama-batched-bench beside it."""
 
@@ -42,46 +52,52 @@ class Peer:
         self._model = model
         self._threads = threads
 
-    def settings(self, batch: int) -> list[PeerSetting]:
-        """Its settings that are fastest in one case or another; none where it cannot measure."""
-        if batch > 1 and not self._bench.with_name(_BATCHED).exists():
+    def settings(self, stage: Stage) -> list[PeerSetting]:
+        """Those that it can measure in a stage."""
+        if stage.batch > 1 and not self._bench.with_name(_BATCHED).exists():
             return []
-        return [PeerSetting("f16", False), PeerSetting("f16", True), PeerSetting("q8_0", True)]
+        return list(SETTINGS)
 
-    def run(self, setting: PeerSetting, depth: int, batch: int, prompt: int) -> list[float]:
-        """Seconds of each step or prompt. Raises BackendError when the program fails.
+    def run(self, setting: PeerSetting, stage: Stage, repetitions: int) -> dict[Case, list[float]]:
+        """Seconds of each step or prompt of every case, in one process.
 
+        The tokens of the depth are computed once by that process, however many repetitions follow.
         A program that crashes in the middle looks like a fast one, so its exit code decides.
+        Raises BackendError when it fails.
         """
-        if batch > 1:
-            return self._batch(setting, depth, batch)
+        if stage.batch > 1:
+            return {Case(stage.depth, stage.batch): [self._batch(setting, stage)]}
+        prompts = ",".join(map(str, stage.prompts)) or "0"
         lines = self._call(
-            [str(self._bench), "-m", self._model, "-t", str(self._threads), "-d", str(depth),
-             "-p", str(prompt), "-n", "0" if prompt else str(_NEW_TOKENS), "-r", "1",
-             "-o", "json", *setting.options()]
+            [str(self._bench), "-m", self._model, "-t", str(self._threads), "-p", prompts,
+             "-n", str(STEPS if stage.decode else 0), "-d", str(stage.depth),
+             "-r", str(repetitions), "-o", "json", *setting.options()]
         )  # fmt: skip
-        results = json.loads(lines)
-        if len(results) != 1 or not results[0].get("samples_ns"):
-            raise BackendError("bench.peer", "The peer printed no measurement.")
-        tokens = 1 if prompt else _NEW_TOKENS
-        return [ns / 1e9 / tokens for ns in results[0]["samples_ns"]]
+        found = {}
+        for result in json.loads(lines):
+            case = Case(stage.depth, prompt=result["n_prompt"])
+            tokens = 1 if case.prompt else STEPS
+            found[case] = [ns / 1e9 / tokens for ns in result["samples_ns"]]
+        if found.keys() != set(stage.cases) or not all(found.values()):
+            raise BackendError("bench.peer", "The peer did not measure what it was asked to.")
+        return found
 
-    def _batch(self, setting: PeerSetting, depth: int, batch: int) -> list[float]:
-        prompt = max(depth, 1)
-        context = batch * (prompt + _NEW_TOKENS)
+    def _batch(self, setting: PeerSetting, stage: Stage) -> float:
+        prompt = max(stage.depth, 1)
+        context = stage.batch * (prompt + STEPS)
         lines = self._call(
             [str(self._bench.with_name(_BATCHED)), "-m", self._model, "-t", str(self._threads),
-             "-c", str(context), "-npp", str(prompt), "-ntg", str(_NEW_TOKENS),
-             "-npl", str(batch), "--output-format", "jsonl", *setting.options()]
+             "-c", str(context), "-npp", str(prompt), "-ntg", str(STEPS),
+             "-npl", str(stage.batch), "--output-format", "jsonl", *setting.options()]
         )  # fmt: skip
         found: list[dict[str, Any]] = [
             json.loads(line) for line in lines.splitlines() if line.startswith("{")
         ]
         if not found:
             raise BackendError("bench.peer", "The peer printed no measurement.")
-        return [found[-1]["t_tg"] / _NEW_TOKENS]
+        return float(found[-1]["t_tg"]) / STEPS
 
-    def _call(self, command: list[str]) -> str:
+    def _call(self, command: Sequence[str]) -> str:
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from kvquant.chat import Message
 from kvquant.config import Sampling
-from kvquant.engine import Engine
+from kvquant.engine import KV_KINDS, Engine
 from kvquant.errors import ContextError, KvquantError, ModelFileError, SettingError
+from kvquant.kv_options import FULL, add_options, keywords
 from kvquant.session import Session
 
 _INTERRUPTED = 130
@@ -55,8 +56,8 @@ def _parser() -> argparse.ArgumentParser:
         "--model",
         help="GGUF file; default: $SMOLLLM_MODEL, else the model that `assistant models fetch` got",
     )
-    add("--kv_quant", default="fp16", metavar="KIND", help="KV cache: fp16 (default)")
-    add("--controller_path", help="controller file for the adaptive KV cache")
+    add("--kv_quant", default=FULL, metavar="KIND", help=f"KV cache: {', '.join(KV_KINDS)}")
+    add_options(parser)
     add("--max_seq_len", type=int, default=2048, metavar="N", help="context in tokens (2048)")
     add("--prompt", help="text to continue; default: standard input, unless it is a terminal")
     add("--chat", action="store_true", help="take the prompt as a user's message, not as text")
@@ -69,18 +70,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.controller_path is not None and options.kv_quant != "adaptive":
-        raise SettingError(
-            "cli.controller", "--controller_path belongs to --kv_quant adaptive, not "
-            f"{options.kv_quant}."
-        )  # fmt: skip
+    cache = keywords(options, options.kv_quant)
     sampling = Sampling(temperature=options.temperature, seed=options.seed)
     chatting = options.prompt is None and sys.stdin.isatty()
     if chatting and options.json:
         raise SettingError("cli.json", "--json needs a --prompt.")
     path = find_model(options.model, os.environ)
     with Engine.load(
-        path, n_ctx=options.max_seq_len, threads=options.threads, kv=options.kv_quant
+        path, n_ctx=options.max_seq_len, threads=options.threads, kv=options.kv_quant, **cache
     ) as engine:
         if chatting:
             return _chat(engine, sampling, options.n)
@@ -143,7 +140,9 @@ def _complete(engine: Engine, prompt: list[int], sampling: Sampling, n: int, as_
         print(
             f"{len(prompt)} tokens in {times.prefill_ms:.0f} ms, {new_tokens} new at "
             f"{report['decode_ms_per_token']} ms each ({engine.info.backend}, "
-            f"{engine.info.isa}; ended by {session.finish})",
+            f"{engine.info.isa}; ended by {session.finish}); "
+            f"cache {session.kv_bytes / 1e6:.1f} MB, {report['bits_mean']} bits a number; "
+            f"{report['peak_rss_mb']} MB of memory at most",
             file=sys.stderr,
         )
     return 0

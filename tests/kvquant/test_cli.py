@@ -73,9 +73,10 @@ def test_prompt_as_a_message(tiny_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("options", "code", "word"),
     [
-        (["--kv_quant", "adaptive"], 2, "not available yet"),
-        (["--kv_quant", "static4"], 2, "not available yet"),
-        (["--controller_path", "c.bin"], 2, "belongs to --kv_quant adaptive"),
+        (["--kv_quant", "static5"], 2, "not available; there is fp16"),
+        (["--controller_path", "c.bin"], 2, "adaptive, not to fp16"),
+        (["--budget_bits", "3"], 2, "adaptive, not to fp16"),
+        (["--window", "16"], 2, "belongs to quantized"),
         (["--temperature", "nan"], 2, "temperature"),
         (["--temperature", "-1"], 2, "temperature"),
         (["--seed", "-1"], 2, "seed"),
