@@ -43,6 +43,10 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer", "texts"},
     {"hyperparams", "chat", "backend", "safetensors", "hf_vocabulary", "bundle"},
     {"controller_file"},
+    {"adaptive_rows"},
+    {"adaptive_rule", "adaptive_packed"},
+    {"adaptive_layer"},
+    {"hf"},
     {"reference", "steps", "native_model", "checkpoint", "hf_config", "hf_special_tokens"},
     {"native_steps", "generation"},
     {"session"},
@@ -74,8 +78,14 @@ ONLY_IN = {
     "soundfile": ["assistant/audio/sound_reader.py"],
     "kvquant": ["assistant/dialogue/llm.py"],
     "matplotlib": ["kvquant/plots.py"],
-    "torch": [],
-    "transformers": [],
+    "torch": [
+        "kvquant/hf.py",
+        "kvquant/adaptive_layer.py",
+        "kvquant/adaptive_packed.py",
+        "kvquant/adaptive_rows.py",
+        "kvquant/adaptive_rule.py",
+    ],
+    "transformers": ["kvquant/hf.py", "kvquant/adaptive_layer.py"],
 }
 
 
