@@ -53,7 +53,7 @@ def quality(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
         label = "llama.cpp (measured elsewhere)" if i == 0 else None
         axes.plot(bits, kld, marker="x", ms=8, mew=2, ls="", color=_PALE, label=label)
         axes.annotate(
-            name.removeprefix("llama.cpp "), (bits, kld), xytext=(8, -3),
+            name.removeprefix("llama.cpp "), (bits, kld), xytext=(0, 8), ha="center",
             textcoords="offset points", color=_PALE, fontsize=9,
         )  # fmt: skip
     axes.set_yscale("log")
@@ -65,12 +65,19 @@ def quality(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
     _save(figure, path)
 
 
-def precision(bits: NDArray[np.float64], path: Path, title: str, segments: Sequence[float]) -> None:
+def precision(
+    bits: NDArray[np.float64],
+    path: Path,
+    title: str,
+    stretches: Sequence[tuple[int, int, float]],
+) -> None:
     """How many bits each token got in each layer, and along the text.
 
-    bits: (tokens, layers), averages over heads, keys and values; segments: average bits of each
-    stretch of the text, in order. Raises as ``quality`` does.
+    bits: (tokens, layers), averages over heads, keys and values; stretches: (first token, one
+    past the last, average bits). Raises as ``quality`` does.
     """
+    # Tokens in 16 bits are left blank: they would take the whole scale of colours.
+    bits = np.where(bits < 16, bits, np.nan)
     from_layers = bits.T
     n = bits.shape[0]
     columns = max(1, -(-n // 1600))
@@ -85,9 +92,16 @@ def precision(bits: NDArray[np.float64], path: Path, title: str, segments: Seque
     figure.colorbar(image, ax=top, label="bits", pad=0.01)
     top.set_ylabel("layer")
     top.set_title(title, loc="left", fontsize=11, color=_INK)
-    middle = (np.arange(len(segments)) + 0.5) * n / max(len(segments), 1)
+    middle = [(a + b) / 2 for a, b, _ in stretches]
     bottom.plot(np.arange(n), bits.mean(axis=1), color=_COLOURS[1], lw=0.4, alpha=0.6)
-    bottom.plot(middle, segments, color=_COLOURS[0], marker="o", lw=1.5, label="stretches")
+    bottom.plot(
+        middle,
+        [mean for _, _, mean in stretches],
+        color=_COLOURS[0],
+        marker="o",
+        lw=1.5,
+        label="stretches",
+    )
     bottom.set_xlim(0, n)
     bottom.set_xlabel("token")
     bottom.set_ylabel("bits of a token")

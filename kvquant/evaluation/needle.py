@@ -1,8 +1,8 @@
 """Does the model still find a fact that was said long ago?
 
-Facts are hidden at even distances in a long plain text; after it each is asked for. The answer
-is the likeliest of a fixed list of words, which holds the answers to all the other facts of the
-same text too, so that a blurred memory picks a wrong one. A random guess is right in one of 24.
+Five facts are hidden at even distances in a long plain text; after it each is asked for, and the
+answer is the likeliest of eight words. A random guess is right one time in eight; which word it is
+and where the fact stands differ from text to text.
 """
 
 from __future__ import annotations
@@ -20,18 +20,34 @@ from kvquant.errors import SettingError
 from kvquant.evaluation.statistics import interval
 from kvquant.scoring import Setting
 
-FACTS = 5
+_KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Aunt Maria's favourite fruit is the", "What is Aunt Maria's favourite fruit?",
+        ("apple", "orange", "lemon", "banana", "cherry", "peach", "grape", "melon"),
+    ),
+    (
+        "The old sailor was born in", "Where was the old sailor born?",
+        ("Paris", "London", "Rome", "Berlin", "Madrid", "Dublin", "Vienna", "Athens"),
+    ),
+    (
+        "The door of the boat house is painted", "Which colour is the door of the boat house?",
+        ("red", "blue", "green", "yellow", "white", "black", "purple", "brown"),
+    ),
+    (
+        "The doctor's sister plays the", "What does the doctor's sister play?",
+        ("piano", "guitar", "violin", "drums", "flute", "trumpet", "organ", "harp"),
+    ),
+    (
+        "The secret animal on the coat of arms is a", "What is the animal on the coat of arms?",
+        ("lion", "bear", "wolf", "horse", "dragon", "fox", "dog", "fish"),
+    ),
+)  # fmt: skip
+"""(the fact without its last word, the question, what the last word may be): one of each is hidden
+in every text."""
+
+FACTS = len(_KINDS)
 """In one text."""
 
-_PLACES = (
-    "boat house", "garden shed", "old mill", "music room", "north tower", "wine cellar",
-    "post office", "toy shop", "fish market", "stone bridge", "town hall", "bakery",
-)  # fmt: skip
-_WORDS = (
-    "apple", "river", "winter", "silver", "copper", "pepper", "orange", "candle", "forest",
-    "butter", "cotton", "summer", "lemon", "garden", "window", "honey", "paper", "rabbit",
-    "coffee", "violin", "marble", "feather", "onion", "tiger",
-)  # fmt: skip
 _FILLER = (
     "The rain had stopped before breakfast, and the lane was full of puddles.",
     "Someone had left a bicycle against the fence, and nobody came to fetch it.",
@@ -57,26 +73,30 @@ _FILLER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Haystack:
-    """text as tokens; asked: of each fact, the question's tokens and the answer's number."""
+class Asked:
+    """A question as tokens, the first tokens of the words to choose from, and the right one."""
 
     tokens: list[int]
-    asked: list[tuple[list[int], int]]
+    words: list[int]
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Haystack:
+    """A text as tokens, and what is asked about it, in the order of the facts in it."""
+
+    tokens: list[int]
+    asked: list[Asked]
 
 
 @dataclass(slots=True)
 class Recall:
-    """right: (texts, FACTS), 1 where the fact was found; the facts stand in order of depth."""
+    """right: (texts, facts), 1 where the fact was found; the facts stand in order of depth."""
 
     setting: Setting
     right: NDArray[np.float64]
     margin: NDArray[np.float64]
     bits: float
-
-
-def word(answer: int) -> str:
-    """The answer of this number."""
-    return _WORDS[answer]
 
 
 def haystacks(engine: Engine, context: int, n: int, seed: int = 1) -> list[Haystack]:
@@ -86,23 +106,15 @@ def haystacks(engine: Engine, context: int, n: int, seed: int = 1) -> list[Hayst
 
 def _haystack(engine: Engine, context: int, choose: random.Random) -> Haystack:
     encode = engine.tokenizer.encode
-    places = choose.sample(_PLACES, FACTS)
-    answers = choose.sample(range(len(_WORDS)), FACTS)
-    facts = [
-        encode(f" The secret word of the {place} is {_WORDS[answer]}.")
-        for place, answer in zip(places, answers, strict=True)
-    ]
-    asked = [
-        (
-            encode(
-                f"\n\nQuestion: What is the secret word of the {place}?\n"
-                f"Answer: The secret word of the {place} is"
-            ),
-            answer,
-        )
-        for place, answer in zip(places, answers, strict=True)
-    ]
-    room = context - sum(map(len, facts)) - max(len(ids) for ids, _ in asked)
+    facts, asked = [], []
+    for fact, question, words in choose.sample(_KINDS, FACTS):
+        answer = choose.randrange(len(words))
+        first = [encode(f" {word}")[0] for word in words]
+        if len(set(first)) < len(first):
+            raise SettingError("needle.words", "This model's tokens do not tell the words apart.")
+        facts.append(encode(f" {fact} {words[answer]}."))
+        asked.append(Asked(encode(f"\n\nQuestion: {question}\nAnswer: {fact}"), first, answer))
+    room = context - sum(map(len, facts)) - max(len(a.tokens) for a in asked)
     filler = [encode(f" {sentence}") for sentence in _FILLER]
     if room < FACTS * max(map(len, filler)) * 2:
         raise SettingError(
@@ -110,9 +122,9 @@ def _haystack(engine: Engine, context: int, choose: random.Random) -> Haystack:
         )
     tokens: list[int] = []
     used = 0
-    for number, fact in enumerate(facts):
+    for number, hidden in enumerate(facts):
         used += _fill(tokens, filler, room * (number + 0.5) / FACTS - used, choose)
-        tokens += fact
+        tokens += hidden
     _fill(tokens, filler, room - used, choose)
     return Haystack(tokens, asked)
 
@@ -138,24 +150,21 @@ def recall(
     progress: Callable[[str, float], None],
 ) -> Recall:
     """The text is computed as a prompt is, each question after it. Raises KvquantError."""
-    words = [engine.tokenizer.encode(f" {word}")[0] for word in _WORDS]
-    if len(set(words)) < len(words):
-        raise SettingError("needle.words", "This model's tokens do not tell the words apart.")
-    right = np.zeros((len(found), FACTS))
-    margin = np.zeros((len(found), FACTS))
+    right = np.zeros((len(found), len(found[0].asked)))
+    margin = np.zeros_like(right)
     bits = 0.0
     session = engine.session()
     for i, hay in enumerate(found):
         session.prefill(hay.tokens)
         bits += 16 * session.kv_bytes / session.kv_bytes_fp16 / len(found)
         saved = session.snapshot() if engine.info.backend == "native" else None
-        for fact, (question, answer) in enumerate(hay.asked):
+        for fact, asked in enumerate(hay.asked):
             if saved is not None:
                 session.restore(saved)
-            session.prefill([*hay.tokens, *question])
-            scores = session.logits()[words].astype(np.float64)
-            right[i, fact] = scores.argmax() == answer
-            margin[i, fact] = scores[answer] - np.delete(scores, answer).max()
+            session.prefill([*hay.tokens, *asked.tokens])
+            scores = session.logits()[asked.words].astype(np.float64)
+            right[i, fact] = scores.argmax() == asked.answer
+            margin[i, fact] = scores[asked.answer] - np.delete(scores, asked.answer).max()
         progress(setting.name, (i + 1) / len(found))
     return Recall(setting, right, margin, bits)
 

@@ -196,23 +196,48 @@ def test_hellaswag_counts_what_is_lost(data: Path, tiny_path: Path) -> None:
     assert exact["kld"] is None
 
 
-def test_hidden_facts_stand_at_their_depths_and_are_asked_for(tiny: Engine) -> None:
-    long = 16384
-    (hay,) = needle.haystacks(tiny, long, 1)
-    text = b"".join(tiny.tokenizer.token_bytes(t) for t in hay.tokens).decode()
-    assert len(hay.tokens) + max(len(q) for q, _ in hay.asked) <= long
-    assert len(hay.asked) == needle.FACTS
-    for k, (question, answer) in enumerate(hay.asked):
-        asked = b"".join(tiny.tokenizer.token_bytes(t) for t in question).decode()
-        place = asked.split("secret word of the ")[1].split("?")[0]
-        at = text.index(f"of the {place} is {needle.word(answer)}.")
-        assert abs(at / len(text) - (k + 0.5) / needle.FACTS) < 0.05
-        assert needle.word(answer) not in asked
+def test_hidden_facts_stand_at_their_depths_and_are_asked_for(model_path: Path) -> None:
+    long = 1500
+    with Engine.load(model_path, n_ctx=8, threads=1) as engine:
+        found = needle.haystacks(engine, long, 3)
+        decode = engine.tokenizer.decode
+        for hay in found:
+            text = decode(hay.tokens)
+            assert len(hay.tokens) + max(len(a.tokens) for a in hay.asked) <= long
+            assert len(hay.asked) == needle.FACTS
+            for k, asked in enumerate(hay.asked):
+                fact = decode(asked.tokens).split("Answer: ")[1]
+                said = f" {fact}{decode(asked.words[asked.answer : asked.answer + 1])}"
+                assert text.count(said) == 1
+                assert abs(text.index(said) / len(text) - (k + 0.5) / needle.FACTS) < 0.05
+        orders = [[tuple(a.words) for a in hay.asked] for hay in found]
+    assert orders[0] != orders[1]
 
 
-def test_a_context_too_short_to_hide_in(tiny: Engine) -> None:
-    with pytest.raises(SettingError, match="short"):
-        needle.haystacks(tiny, 300, 1)
+def test_facts_need_tokens_that_tell_them_apart_and_room(tiny: Engine, model_path: Path) -> None:
+    with pytest.raises(SettingError, match="apart"):
+        needle.haystacks(tiny, 4096, 1)
+    with (
+        Engine.load(model_path, n_ctx=8, threads=1) as engine,
+        pytest.raises(SettingError, match="short"),
+    ):
+        needle.haystacks(engine, 200, 1)
+
+
+def test_recall_is_a_matter_of_the_right_words_logits(tiny: Engine) -> None:
+    session = tiny.session()
+    session.prefill([9, 8, 7, 6])
+    scores = session.logits()
+    order = np.argsort(scores)
+    best, worst = int(order[-1]), int(order[0])
+    hay = needle.Haystack(
+        [9, 8],
+        [needle.Asked([7, 6], [worst, best], 1), needle.Asked([7, 6], [worst, best], 0)],
+    )
+    found = needle.recall(tiny, Setting("fp16"), [hay], lambda *_: None)
+    assert found.right.tolist() == [[1, 0]]
+    gap = scores[best] - scores[worst]
+    np.testing.assert_allclose(found.margin, [[gap, -gap]], rtol=1e-3)
 
 
 def test_windows_do_not_overlap_and_come_from_every_text(data: Path, tiny: Engine) -> None:
