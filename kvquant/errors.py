@@ -69,6 +69,10 @@ class SnapshotError(KvquantError):
     """A saved cache cannot be read or written, is damaged, or belongs to something else."""
 
 
+class CacheFullError(KvquantError):
+    """The pool of pages has no room for more tokens."""
+
+
 class BackendError(KvquantError):
     """A backend is not built, was closed, or failed while computing."""
 

@@ -39,6 +39,8 @@ LAYERS: list[set[str]] = [
 
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
+    {"vector_format"},
+    {"transforms", "quantizer", "pages"},
     {"config", "blas", "weight_formats", "stop_text", "token_text", "native_tokenizer"},
     {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer", "texts"},
     {"hyperparams", "chat", "backend", "safetensors", "hf_vocabulary", "bundle"},
