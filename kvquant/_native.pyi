@@ -1,4 +1,4 @@
-"""Types of the compiled engine (native/src/bindings.cpp).
+"""Types of the compiled engine (native/src/bind*.cpp).
 
 A file, model or argument that cannot be used raises ValueError, a failure while working (or a
 cancelled step, or a closed model) RuntimeError, each with one sentence. Ctrl-C during a step raises
@@ -6,8 +6,9 @@ KeyboardInterrupt within about 20 ms; the cache is then as before the step.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Event
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +18,106 @@ Tokens = NDArray[np.int32] | array[int]
 MAX_BATCH: int
 """Caches of one ``step``."""
 
+class Quantization:
+    """How quantized caches choose the bits of a token; for ``File.load``.
+
+    The caller has read and checked the arrays; only their sizes are checked again. An array is any
+    contiguous buffer of the right item size, or its bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: tuple[int, int, int],
+        ladder: Sequence[int],
+        window: int,
+        sinks: int,
+        arrays: Mapping[str, Any],
+        policy: Mapping[str, Any] | None = None,
+        constant_class: int = 0,
+        measured_entropy: bool = False,
+    ) -> None:
+        """shape: layers, KV heads, head size, a multiple of 32.
+
+        ladder: four ascending widths out of 2, 3, 4, 8 and 16.
+        arrays: k_mean, v_mean f32 [L, H, D] (absent: zeros), k_exponent, v_exponent i8 [L, H]
+            (absent: -11); with a policy also static f32 [L, H, 2], f_mean, f_scale f32 [L, H, 13],
+            embedding f32 [L, H, 8], the token features rarity, entropy, variance f16 [n_vocab]
+            (absent: zeros), and for a network w1, s1, b1 … w3, s3, b3.
+        policy: thresholds [3], weights [13], use_static, per_token, noise, budget (pairs of bits
+            and offset, ascending) and body_bits, the wanted average; None gives every token the
+            constant class, K tag | V tag << 2.
+        measured_entropy: of the model's own predictions, which takes the LM head for every token.
+        """
+
 class Cache:
-    """The keys and values of one sequence, in pages of 64 KiB; half precision."""
+    """The keys and values of one sequence, in pages of 64 KiB: halves, or codes of 2 to 16 bits."""
 
     @property
     def length(self) -> int:
         """Tokens held."""
 
     @property
+    def capacity(self) -> int: ...
+    @property
     def kv_bytes(self) -> int:
-        """Bytes of the keys and values of the tokens held."""
+        """Bytes of the keys and values of the tokens held, scales and tags included."""
 
     @property
     def page_bytes(self) -> int:
         """Bytes of the pages taken, the unused parts of pages included."""
+
+    @property
+    def metadata_bytes(self) -> int:
+        """Tags, tables and attention received of a quantized cache."""
+
+    @property
+    def bits_mean(self) -> float:
+        """``kv_bytes`` in bits per number."""
+
+    @property
+    def front(self) -> int:
+        """Tokens from here on, and the sinks, are not quantized; 0 for halves."""
+
+    @property
+    def class_tokens(self) -> list[int]:
+        """How many (token, layer, KV head) have each of the 16 classes."""
+
+    @property
+    def allocations(self) -> int:
+        """Times that memory was taken from the system for the pool of pages."""
+
+    @property
+    def fragmentation(self) -> float:
+        """Part of the taken pages that holds nothing."""
+
+    @property
+    def judged(self) -> tuple[int, int]:
+        """Nanoseconds that the controller took, and how many tokens it judged."""
+
+    def classes(self) -> NDArray[np.uint8]:
+        """(front - sinks, layers, KV heads): the classes, K tag | V tag << 2, by position."""
+
+    def fork(self) -> Cache:
+        """A second cache with the same contents; a quantized one shares what neither changes."""
+
+    def requantize(self, shift: int) -> None:
+        """Lowers every tag by so many steps, as far as it goes. Quantized caches only."""
+
+    def slide(self, n: int) -> list[int]:
+        """Drops the n oldest tokens after the sinks and moves the others down; the tokens left.
+
+        Quantized caches only.
+        """
+
+    def states(
+        self, tokens: NDArray[np.int32], n_past: int, layers: Sequence[int], *, stop_after: int = 0
+    ) -> NDArray[np.float32]:
+        """Appends tokens; the residual stream after so many layers, (len(layers), n, hidden).
+
+        0 stands for the embeddings. stop_after: computes only so many layers; the cache, which
+        must hold halves, then forgets the tokens.
+        """
 
     def forward(self, tokens: NDArray[np.int32], n_past: int, rows: int) -> NDArray[np.float32]:
         """Keeps the first n_past tokens and appends ``tokens`` (n,); logits of the last ``rows``.
@@ -108,15 +195,27 @@ class Backend:
 
     @property
     def weight_bytes(self) -> int: ...
-    def cache(self, n_ctx: int) -> Cache:
-        """A new, empty cache for at most n_ctx tokens."""
+    @property
+    def kv(self) -> str:
+        """The kind of cache that it was loaded for."""
+
+    def cache(self, n_ctx: int, *, kv: str | None = None) -> Cache:
+        """A new, empty cache for at most n_ctx tokens; kv "fp16" gives one of halves anyway."""
 
     def close(self) -> None:
         """Lets go of the weights; caches that still live keep them."""
 
-def load(path: str, *, threads: int = 1, kv: str = "fp16", isa: str = "") -> Backend:
+def load(
+    path: str,
+    *,
+    threads: int = 1,
+    kv: str = "fp16",
+    quantization: Quantization | None = None,
+    isa: str = "",
+) -> Backend:
     """Reads and repacks a GGUF file.
 
+    kv: a name; all but "fp16" need a quantization.
     isa: "" takes the environment's KVQ_ISA, else the best of this CPU.
     """
 
@@ -165,7 +264,14 @@ class File:
         """n_layer, n_embd, n_head, n_kv_head, head_dim, n_ff, n_vocab, n_ctx_train."""
 
     def tokenizer(self) -> Tokenizer: ...
-    def load(self, *, threads: int = 1, kv: str = "fp16", isa: str = "") -> Backend:
+    def load(
+        self,
+        *,
+        threads: int = 1,
+        kv: str = "fp16",
+        quantization: Quantization | None = None,
+        isa: str = "",
+    ) -> Backend:
         """As ``load``; may run beside ``tokenizer``. Both release the interpreter's lock."""
 
 class Sampler:

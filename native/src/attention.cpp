@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "code_work.h"
 #include "engine.h"
 #include "engine_step.h"
 
@@ -16,7 +17,9 @@ int Engine::chunk_blocks(int position) const {
   return std::clamp((blocks + 7) / 8, 1, 16);
 }
 
-int Engine::chunks(int position) const {
+int Engine::chunks(const Row& row) const {
+  const int position = row.position;
+  if (row.codes) return std::clamp(position / 48, 1, kCodeUnits);
   const int blocks = position / kBlockTokens + 1, per = chunk_blocks(position);
   return (blocks + per - 1) / per;
 }
@@ -32,9 +35,10 @@ void Engine::rotate(float* head, const float* angles, float scale) const {
 }
 
 // Rotates a row's queries in place, and its keys on their way into the cache.
-void Engine::store_keys(const Step&, int r, int layer) {
+void Engine::store_keys(const Step& step, int r, int layer) {
   const Hyper& h = model_->hyper();
   const Row& row = rows_[static_cast<size_t>(r)];
+  if (row.codes) return store_codes(step, r, layer);
   const float* angles = angles_ + static_cast<size_t>(r) * h.head_dim;
   float* q = qkv_ + static_cast<size_t>(r) * static_cast<size_t>(h.q_rows() + 2 * h.kv_rows());
   const float scale = 1.0f / std::sqrt(static_cast<float>(h.head_dim));
@@ -53,22 +57,26 @@ void Engine::attend_batch(const Step& step, int thread, int layer) {
   const size_t dim = static_cast<size_t>(h.head_dim);
   const int n_groups = static_cast<int>(groups_.size());
   int total = 0;
-  for (int r = 0; r < step.rows; ++r)
-    total += n_groups * chunks(rows_[static_cast<size_t>(r)].position);
-  const Range mine = share(total, thread, pool_.active());
+  for (int r = 0; r < step.rows; ++r) total += n_groups * chunks(rows_[static_cast<size_t>(r)]);
+  const Range mine =
+      step.codes ? share_by_cost(step, thread, layer) : share(total, thread, pool_.active());
   float* queries = private_values_[static_cast<size_t>(thread)] +
                    static_cast<size_t>(kPrivateRows * std::max({h.hidden, h.ffn, h.q_rows()}));
   const float scale = 1.0f / std::sqrt(static_cast<float>(h.head_dim));
   int first = 0;
   for (int r = 0; r < step.rows; ++r) {
     const Row& row = rows_[static_cast<size_t>(r)];
-    const int n_chunks = chunks(row.position), per = chunk_blocks(row.position);
+    const int n_chunks = chunks(row), per = chunk_blocks(row.position);
     const float* angles = angles_ + static_cast<size_t>(r) * dim;
     float* qkv = qkv_ + static_cast<size_t>(r) * static_cast<size_t>(h.q_rows() + 2 * h.kv_rows());
     for (int g = 0; g < n_groups; ++g, first += n_chunks) {
       const HeadGroup& group = groups_[static_cast<size_t>(g)];
       const int begin = std::max(mine.begin, first), end = std::min(mine.end, first + n_chunks);
       if (begin >= end) continue;
+      if (row.codes) {
+        attend_codes(step, thread, layer, r, g, first, {begin, end});
+        continue;
+      }
       const float* q = qkv + static_cast<size_t>(group.first) * dim;
       if (step.fused_store) {
         std::memcpy(queries, q, sizeof(float) * dim * static_cast<size_t>(group.count));
@@ -102,15 +110,18 @@ void Engine::attend_batch(const Step& step, int thread, int layer) {
 }
 
 // Joins the partial softmaxes of one row.
-void Engine::combine(const Step&, int r, float* out) const {
+void Engine::combine(const Step& step, int thread, int layer, int r, float* out) const {
   const Hyper& h = model_->hyper();
+  const Row& row = rows_[static_cast<size_t>(r)];
   const size_t dim = static_cast<size_t>(h.head_dim);
   int first = 0;
   for (int i = 0; i < r; ++i) {
-    first += static_cast<int>(groups_.size()) * chunks(rows_[static_cast<size_t>(i)].position);
+    first += static_cast<int>(groups_.size()) * chunks(rows_[static_cast<size_t>(i)]);
   }
-  const int n_chunks = chunks(rows_[static_cast<size_t>(r)].position);
-  for (const HeadGroup& group : groups_) {
+  const int n_chunks = chunks(row);
+  for (int g = 0; g < static_cast<int>(groups_.size()); ++g) {
+    const HeadGroup& group = groups_[static_cast<size_t>(g)];
+    AttendState joined[kMaxQueries];
     for (int i = 0; i < group.count; ++i, out += dim) {
       const auto at = [&](int c) { return static_cast<size_t>(first + c) * kMaxQueries + i; };
       float top = -std::numeric_limits<float>::infinity();
@@ -126,13 +137,17 @@ void Engine::combine(const Step&, int r, float* out) const {
       }
       const float inverse = total > 0.0f ? 1.0f / total : 0.0f;
       for (size_t d = 0; d < dim; ++d) out[d] *= inverse;
+      joined[i] = {top, inverse};
+      if (row.codes) transform_back(out, row, layer, group.kv_head);
     }
+    if (row.codes) note_received(step, thread, layer, r, g, joined);
     first += n_chunks;
   }
 }
 
 // Units are (a few neighbouring rows, group of heads); rows of one sequence share its blocks.
 void Engine::attend_prefill(const Step& step, int thread, int layer) {
+  if (step.staged) return attend_code_prefill(step, thread, layer);
   const Hyper& h = model_->hyper();
   const int n_groups = static_cast<int>(groups_.size()), dim = h.head_dim;
   const size_t stride = static_cast<size_t>(h.q_rows() + 2 * h.kv_rows());

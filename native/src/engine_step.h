@@ -9,10 +9,6 @@ constexpr int kPrivateRows = 2;     // up to so many rows, every thread prepares
 constexpr int kTileThreshold = 16;  // rows from which on a matrix unit pays
 constexpr int kGroupQueries = 6;    // query heads that one attend call takes together
 
-struct Range {
-  int begin, end;
-};
-
 // The part of n things that is a thread's own.
 inline Range share(int n, int thread, int threads) {
   return {static_cast<int>(static_cast<int64_t>(n) * thread / threads),
@@ -26,6 +22,9 @@ struct Engine::Step {
   bool fused_store;  // the thread that attends to the newest token also writes it
   bool shared;       // inputs are prepared once, split by rows, instead of by every thread
   bool tiles;
+  bool codes;   // some caches are quantized
+  bool staged;  // a prompt for a quantized cache: its keys and values wait until the step's end
+  int leaving;  // of such a prompt: tokens that leave the window
   int logit_rows;
   const Wanted* wanted;
   float* hidden;

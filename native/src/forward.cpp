@@ -1,5 +1,6 @@
 // The layers of one step, as every thread runs them. All threads pass the same barriers.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,10 +25,39 @@ void Engine::forward(const Step& step, int thread) {
     }
   }
   pool_.barrier(thread);
-  for (int i = 0; i < h.layers; ++i) {
+  keep_states(step, 0, mine);
+  const int layers = step.wanted->stop_after > 0 ? step.wanted->stop_after : h.layers;
+  for (int i = 0; i < layers; ++i) {
     if (!layer(step, thread, i)) return;
+    keep_states(step, i + 1, mine);
+  }
+  if (layers < h.layers) return;
+  if (step.codes) {
+    const auto start = std::chrono::steady_clock::now();
+    judge(step, thread);
+    pool_.barrier(thread);
+    if (thread == 0) {
+      const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - start;
+      judge_time_ = static_cast<uint64_t>(spent.count());
+      plan(step);
+    }
   }
   finish(step, thread);
+}
+
+// Copies a thread's rows of the residual stream where somebody wants it after so many layers. The
+// rows do not change before the next barrier.
+void Engine::keep_states(const Step& step, int depth, Range rows) const {
+  const Wanted& wanted = *step.wanted;
+  const size_t hidden = static_cast<size_t>(model_->hyper().hidden);
+  for (int i = 0; i < wanted.n_depths; ++i) {
+    if (wanted.depths[i] != depth) continue;
+    for (int r = rows.begin; r < rows.end; ++r) {
+      float* to = wanted.states + static_cast<size_t>(i) * wanted.state_stride +
+                  static_cast<size_t>(r) * hidden;
+      std::memcpy(to, x_ + static_cast<size_t>(r) * hidden, sizeof(float) * hidden);
+    }
+  }
 }
 
 // Inputs of rows [begin, end): floats to what the matrix kernels read.
@@ -113,11 +143,12 @@ bool Engine::layer(const Step& step, int thread, int index) {
     attend_batch(step, thread, index);
     pool_.barrier(thread);
     for (int r = mine.begin; r < mine.end; ++r)
-      combine(step, r, attended + static_cast<size_t>(r) * q);
+      combine(step, thread, index, r, attended + static_cast<size_t>(r) * q);
   } else {
     attended = attended_;
     attend_prefill(step, thread, index);
     pool_.barrier(thread);
+    if (step.staged) add_up_received(step, thread, index);
   }
   const Activations joined = inputs(attended, h.q_rows());
   prepared(joined);
@@ -141,12 +172,12 @@ bool Engine::layer(const Step& step, int thread, int index) {
   return true;
 }
 
-// Final norm and LM head for the rows that want them.
+// Final norm and LM head for the rows that want them, and the planned quantization between the two.
 void Engine::finish(const Step& step, int thread) {
   const Hyper& h = model_->hyper();
   const size_t hidden = static_cast<size_t>(h.hidden);
   const int first = step.hidden ? 0 : step.rows - step.logit_rows;
-  if (first == step.rows) return;
+  if (first == step.rows && !step.codes) return;
   const Range mine = share(step.rows - first, thread, pool_.active());
   const int skipped = step.rows - step.logit_rows;
   const Activations in = activations(codes_, head_in_, h.hidden, kMaxRows);
@@ -165,6 +196,7 @@ void Engine::finish(const Step& step, int thread) {
     if (r >= skipped) prepare(head, in, r - skipped, r - skipped + 1);
   }
   pool_.barrier(thread);
+  if (step.codes) quantize(step, thread);
   if (head.rows == 0) return;
   const PackedMatrix& w = model_->head();
   float* logits = step.wanted->logits;
