@@ -181,6 +181,10 @@ class CodeCache {
   double bits_mean() const;
 
  private:
+  static constexpr int kRun = 16;           // blocks whose cells lie next to each other
+  static constexpr uint8_t kDropped = 255;  // in place of a class
+  static constexpr uint16_t kNoRun = UINT16_MAX;
+
   struct Cells {
     CellRef k, v;
   };
@@ -188,48 +192,91 @@ class CodeCache {
   struct List {
     int tokens, pending, blocks;
   };
-  // The lists of one (layer, head) with the memory their tables may use.
+  // The lists of one (layer, head), and which runs of its part of the table they use.
   struct Place {
     std::array<List, kClasses> lists{};
-    int runs = 0;  // taken from the table so far
-    uint16_t free_run = 0xFFFF;
+    uint16_t runs = 0;           // ever taken
+    uint16_t free_run = kNoRun;  // first of those given back; each names the next
   };
-  // Blocks of one place as pointers, wherever they are: what a place is rebuilt from.
+  // All blocks of one place, where they are or as copies: what the place is built anew from.
   struct Source {
     std::array<std::vector<CodeBlock>, kClasses> blocks;
-    std::vector<uint8_t> memory;
+    Buffer copies;
   };
+  // Turns stored keys back by a number of positions.
   struct KeyShift;
 
-  const Place& place(int layer, int head) const;
+  size_t n_places() const { return static_cast<size_t>(model_->places()); }
   size_t place_of(int layer, int head) const {
     return static_cast<size_t>(layer * model_->shape.kv_heads + head);
   }
   const List& list(int layer, int head, int cls) const {
     return places_[place_of(layer, head)].lists[static_cast<size_t>(cls)];
   }
+  int k_bits(int cls) const { return model_->ladder[static_cast<size_t>(k_tag(cls))]; }
+  int v_bits(int cls) const { return model_->ladder[static_cast<size_t>(v_tag(cls))]; }
   uint16_t* const* halves(int layer, int head) const {
     return window_.data() +
            place_of(layer, head) * 2 * static_cast<size_t>(model_->window_blocks());
   }
   float* received(int layer, int head, int which) const {
-    return const_cast<float*>(received_.data()) +
-           (place_of(layer, head) * 3 + static_cast<size_t>(which)) *
-               static_cast<size_t>(model_->window_slots());
+    return received_.as<float>() + (place_of(layer, head) * 3 + static_cast<size_t>(which)) *
+                                       static_cast<size_t>(model_->window_slots());
   }
+  int class_at(size_t place, int position) const {
+    return tags_.data()[static_cast<size_t>(position) * tag_stride_ + place / 2] >>
+               (4 * (place & 1)) &
+           15;
+  }
+  void set_class(size_t place, int position, int cls);
+  bool dropped(int position) const;
+  int gap_tokens() const;
+
+  Cells* run(size_t place, size_t number) const {
+    return table_.as<Cells>() + (place * place_runs_ + number) * kRun;
+  }
+  uint16_t* directory(size_t place, int cls) const {
+    return directory_.as<uint16_t>() + (place * kClasses + static_cast<size_t>(cls)) * list_runs_;
+  }
+  Cells& cells(size_t place, int cls, int block) const {
+    return run(place, directory(place, cls)[block / kRun])[block % kRun];
+  }
+  CodeBlock pointers(const Cells& cells, int cls) const;
+  void add_block(size_t place, int cls, Cells cells);
+  bool take_block(size_t place, int cls);
+  void drop_block(size_t place, int cls);
+  void shrink(size_t place, int cls);  // to the blocks that its tokens need
+  void clear(size_t place);
+  CellRef copy(CellRef cell, int bits) const;
+  bool make_private(size_t place, int cls, int block);
+  bool shares(size_t place) const;
+  void abandon_plan();
+  void release();
+
+  Source source(size_t place, bool copies) const;
+  bool fill(size_t place, const Source& from, const uint8_t* classes, const KeyShift* shift);
+  void replace_by_spare(size_t place);
+  bool rebuild(size_t place, const uint8_t* classes, const KeyShift* shift);
+  void own_everything();
+  void slide_window(int n, const KeyShift& shift);
+  std::vector<int> filled_slots() const;
+  uint32_t space_checksum() const;
 
   std::shared_ptr<const CodeModel> model_;
   std::shared_ptr<CellPool> pool_;
-  Kernels kernels_;
+  Kernels kernels_{};
   int capacity_ = 0, length_ = 0, front_ = 0, planned_ = 0;
-  std::vector<Gap> gaps_;
-  std::vector<Place> places_;          // [layers * kv_heads], and one to build in
+  size_t tag_stride_ = 0;              // bytes of a position's classes
+  size_t list_runs_ = 0;               // runs that one list can have
+  size_t place_runs_ = 0;              // runs that all lists of a place can have
+  std::vector<Gap> gaps_;              // ascending, apart from each other
+  std::vector<Place> places_;          // [places], and the spare one, to build in
   std::vector<CellRef> window_cells_;  // [places][K, V][window_blocks]
   std::vector<uint16_t*> window_;      // the same as pointers
-  std::vector<float> received_;        // [places][mass, late, peak][window_slots]
-  Buffer tags_;                        // [capacity][places / 2] two classes a byte
-  Buffer directory_;                   // [places + 1][kClasses][runs] which run of the table
-  Buffer table_;                       // [places + 1][runs + spare][kRun] of Cells
+  Buffer received_;                    // floats [places][mass, late, peak][window_slots]
+  Buffer tags_;                        // [capacity][tag_stride] two classes a byte
+  Buffer directory_;                   // u16 [places + 1][kClasses][list_runs]
+  Buffer table_;                       // Cells [places + 1][place_runs][kRun]
 };
 
 }  // namespace kvq

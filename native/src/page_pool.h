@@ -34,6 +34,7 @@ class CellPool {
     size_t cells[17] = {};       // cells held, by width in bits
     size_t cell_bytes[17] = {};  // codes and scales of these cells, by width in bits
     size_t takes = 0;            // cells taken so far
+    size_t metadata_bytes = 0;   // what the pool remembers about pages and references
     // Part of the taken pages that lies in no cell: 0 .. 1.
     double unused = 0.0;
   };
@@ -69,10 +70,19 @@ class CellPool {
   size_t code_bytes(int bits) const { return code_bytes_[bits]; }
   size_t scale_bytes(int bits) const { return scale_bytes_[bits]; }
   size_t cells_per_page(int bits) const { return per_page_[bits]; }
+  // What the pool itself remembers about a page none of whose cells was ever shared.
+  static constexpr size_t bytes_about_page() { return sizeof(Page); }
 
   Counters counters() const;
+  // Nobody else can take or give cells while this is held; the holder can.
+  std::unique_lock<std::recursive_mutex> exclusive() const {
+    return std::unique_lock<std::recursive_mutex>(mutex_);
+  }
   // Gives the memory of free pages back to the system; they stay at hand.
   void trim();
+  // Frees hardly used pages: moves cells that nobody shares from them to others, as far as the
+  // holders show their references to `move`, which returns where the cell is now.
+  class Compaction;
 
  private:
   static constexpr int kCellBits = 12;
@@ -86,6 +96,9 @@ class CellPool {
     uint16_t fresh;           // cells from here on were never used
     uint16_t used;
     uint8_t bits;  // 0: free
+    bool leaving;  // being emptied: no cells are taken from it
+    // [cells_per_page] of cells that are held; nullptr until one is shared: then all are 1.
+    std::unique_ptr<uint8_t[]> references;
   };
 
   uint8_t* page(CellRef cell) const {
@@ -95,21 +108,33 @@ class CellPool {
   bool grow();
   void unlink(uint32_t number, uint32_t& head);
   void link(uint32_t number, uint32_t& head);
-  uint8_t& references(CellRef cell) const;
 
   int head_dim_;
   size_t max_pages_;
   size_t code_bytes_[17] = {}, scale_bytes_[17] = {}, scale_start_[17] = {}, per_page_[17] = {};
-  size_t reference_stride_;  // cells of a page at most
 
-  mutable std::mutex mutex_;
-  std::vector<Buffer> blocks_;
+  mutable std::recursive_mutex mutex_;
+  std::vector<Buffer> blocks_;    // of kBlockPages pages; the last one may be shorter
   std::vector<uint8_t*> starts_;  // of the blocks; never moves: reserved for max_pages
   std::vector<Page> pages_;
-  Buffer references_;  // [max_pages][reference_stride] one byte a cell
   uint32_t partial_[17];
   uint32_t free_;
   size_t n_free_ = 0, takes_ = 0, cells_[17] = {};
+};
+
+// Holds the pool while it lives.
+class CellPool::Compaction {
+ public:
+  explicit Compaction(CellPool& pool);
+  ~Compaction();
+  Compaction(const Compaction&) = delete;
+  Compaction& operator=(const Compaction&) = delete;
+  // Where the cell, of which the caller has a reference, is from now on.
+  CellRef move(CellRef cell);
+
+ private:
+  CellPool& pool_;
+  std::unique_lock<std::recursive_mutex> lock_;
 };
 
 }  // namespace kvq
