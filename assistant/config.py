@@ -116,6 +116,20 @@ class UnderstandConfig(Section):
     """Own replies: answer text to the sentences that ask for it."""
 
 
+class KvConfig(Section):
+    """The KV cache: what the model keeps of the conversation."""
+
+    mode: Literal["fp16", "static8", "static4", "adaptive"] = "fp16"
+    budget_bits: Annotated[float, Field(ge=2.5, le=16.0)] = 3.5
+    """Bits per number that the adaptive cache may take, everything included."""
+    window: Annotated[int, Field(ge=2, le=512)] = 32
+    """Newest tokens that stay in 16 bits, unless the mode is fp16."""
+    sinks: Annotated[int, Field(ge=0, le=64)] = 4
+    """First tokens that stay in 16 bits, unless the mode is fp16."""
+    controller: str | None = None
+    """Path of a controller file; null is the shipped one, for the default model."""
+
+
 class LlmConfig(Section):
     enabled: bool = True
     model: str = "smollm2-135m-instruct"
@@ -123,6 +137,7 @@ class LlmConfig(Section):
     backend: Literal["auto", "native", "reference"] = "auto"
     threads: Annotated[int, Field(ge=1, le=64)] = 2
     context: Annotated[int, Field(ge=256, le=8192)] = 2048
+    kv: KvConfig = KvConfig()
 
 
 class DialogueConfig(Section):

@@ -72,6 +72,14 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
             "dialogue.max_tokens",
             "llm.context",
         )
+    kv = cfg.llm.kv
+    if kv.mode != "fp16" and kv.window + kv.sinks > cfg.llm.context // 2:
+        yield fault(
+            f"{kv.window} and llm.kv.sinks ({kv.sinks}) are more than half of llm.context "
+            f"({cfg.llm.context}), so nothing is left to store in fewer bits",
+            "llm.kv.window",
+            "llm.context",
+        )
     for path, text in _commands(cfg.understand.commands):
         yield [path], Fault(path, text)
 

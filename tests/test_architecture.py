@@ -57,7 +57,7 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"scoring", "plots"},
     {"convert"},
     {"convert_command"},
-    {"kv_options", "bench_cases"},
+    {"kv_options", "kv_size", "bench_cases"},
     {"bench_own", "bench_peer"},
     {"bench"},
     {"cli"},

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import logging
 import queue
-import re
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from assistant.config import DialogueConfig, LlmConfig
+from assistant.config import DialogueConfig, KvConfig, LlmConfig
 from assistant.dialogue.doubt import NOT_SURE, agree, asks_fact
 from assistant.dialogue.history import Exchange, History, fitting
-from assistant.dialogue.honesty import HonestyFilter
 from assistant.dialogue.prompts import EXAMPLES, as_written, system_text
-from assistant.dialogue.sentences import SentenceStream, is_closed
+from assistant.dialogue.speakable import repeats, speakable
 from assistant.errors import LlmError, ModelError, PackageError
 from assistant.models import path_of
 
 if TYPE_CHECKING:
     from kvquant import Engine, Sampling, Session
+    from kvquant.kv_size import KvSize
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +30,6 @@ _POLL_S = 0.05
 _LET_GO_S = 5.0
 """A cancelled run ends after the token or the piece of the prompt that it is at."""
 
-_LOOP_WORDS = 4
-"""A sentence of so many words is said once; small models go round in circles."""
-
-_ROLE = re.compile(r"^\s*(?:(?:assistant|ai|bot|system)\s*:|assistant\s*$)\s*", re.IGNORECASE)
 _ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
 """Where a small model goes on with the other side of the conversation, spelled out."""
 
@@ -50,6 +45,7 @@ class LanguageModel:
         self._models_dir = models_dir
         self._engine: Engine | None = None
         self._session: Session | None = None
+        self._beginning: tuple[list[int], bytes] | None = None
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
 
@@ -67,8 +63,9 @@ class LanguageModel:
                 self._warm_up(self._engine, self._session)
                 info = self._engine.info
                 log.info(
-                    "language model %s by the %s engine (%s) in %.1f s",
+                    "language model %s by the %s engine (%s) in %.1f s, its KV cache is %s",
                     info.name, info.backend, info.isa, time.monotonic() - start,
+                    self._llm.kv.mode,
                 )  # fmt: skip
 
     def reply(
@@ -111,7 +108,7 @@ class LanguageModel:
             sentences.close()
             yield NOT_SURE
             return
-        if first is not None and _repeats(first, exchanges):
+        if first is not None and repeats(first, exchanges):
             # A small model sticks to what it once said. Alone, the question gets its answer.
             sentences.close()
             sentences = self._attempt(self._engine, user_text, facts, (), cancel)
@@ -124,7 +121,7 @@ class LanguageModel:
         """Frees the model and ends a reply that is still running. May be called twice."""
         with self._lock:
             worker, engine = self._worker, self._engine
-            self._worker = self._engine = self._session = None
+            self._worker = self._engine = self._session = self._beginning = None
             if worker is not None:
                 worker.cancel.set()
                 worker.join(_LET_GO_S)
@@ -137,7 +134,12 @@ class LanguageModel:
 
     def _load_engine(self) -> Engine:
         from kvquant import Engine
-        from kvquant.errors import BackendMissingError, KvquantError, ModelFileError
+        from kvquant.errors import (
+            BackendMissingError,
+            ControllerFileError,
+            KvquantError,
+            ModelFileError,
+        )
 
         path = path_of(self._llm.model, self._models_dir)
         try:
@@ -146,8 +148,9 @@ class LanguageModel:
                 backend=self._llm.backend,
                 n_ctx=self._llm.context,
                 threads=self._llm.threads,
+                **_kv_settings(self._llm.kv),
             )
-        except ModelFileError as e:
+        except (ModelFileError, ControllerFileError) as e:
             raise ModelError(f"llm.{e.code}", e.message, e.hint) from e
         except BackendMissingError as e:
             raise PackageError(f"llm.{e.code}", e.message, e.hint) from e
@@ -157,7 +160,24 @@ class LanguageModel:
     def _warm_up(self, engine: Engine, session: Session) -> None:
         """The system message up to where the facts begin."""
         whole = engine.chat.message("system", self._dialogue.system_prompt)
-        session.prefill(whole[: engine.n_ctx])
+        tokens = whole[: engine.n_ctx]
+        session.prefill(tokens)
+        if self._llm.kv.mode != "fp16" and engine.info.backend == "native":
+            self._beginning = (tokens, session.snapshot())
+
+    def _rewind(self, session: Session, prompt: list[int]) -> None:
+        """Goes back to the system message where the prompt shares no more with the session.
+
+        A quantized cache that is cut back has lost the 16 bits of its newest tokens; the copy of
+        the beginning has them, so that an answer does not depend on what was asked before.
+        """
+        if self._beginning is None:
+            return
+        tokens, saved = self._beginning
+        held = session.tokens
+        shared = len(tokens) + 1
+        if prompt[: len(tokens)] == tokens and prompt[:shared] != held[:shared]:
+            session.restore(saved)
 
     def _attempt(
         self,
@@ -173,11 +193,12 @@ class LanguageModel:
         if cancel.is_set():
             return
         prompt = self._prompt(engine, user_text, facts, exchanges)
+        self._rewind(self._session, prompt)
         worker = _Worker(self._session, prompt, self._dialogue, engine)
         self._worker = worker
         try:
             pieces = self._read(worker, cancel)
-            yield from _speakable(pieces, worker, self._dialogue.max_sentences)
+            yield from speakable(pieces, worker, self._dialogue.max_sentences)
         finally:
             worker.cancel.set()
 
@@ -287,6 +308,33 @@ class _Worker(threading.Thread):
             self.pieces.put(None)
 
 
+def cache_size(llm: LlmConfig, models_dir: Path | None = None) -> KvSize:
+    """What the configured KV cache takes when the context is full.
+
+    Raises ModelError (no model, or a controller that cannot be used), LlmError.
+    """
+    from kvquant.errors import ControllerFileError, KvquantError, ModelFileError
+    from kvquant.kv_size import expected
+
+    path = path_of(llm.model, models_dir)
+    try:
+        return expected(path, llm.context, **_kv_settings(llm.kv))
+    except (ModelFileError, ControllerFileError) as e:
+        raise ModelError(f"llm.{e.code}", e.message, e.hint) from e
+    except KvquantError as e:
+        raise LlmError(f"llm.{e.code}", e.message, e.hint) from e
+
+
+def _kv_settings(kv: KvConfig) -> dict[str, Any]:
+    """Keywords of the engine; a kind gets only the settings that it has."""
+    if kv.mode == "fp16":
+        return {"kv": kv.mode}
+    settings: dict[str, Any] = {"kv": kv.mode, "window": kv.window, "sinks": kv.sinks}
+    if kv.mode == "adaptive":
+        settings |= {"budget_bits": kv.budget_bits, "controller": kv.controller}
+    return settings
+
+
 def _sampling(cfg: DialogueConfig) -> Sampling:
     from kvquant import Sampling
 
@@ -297,65 +345,6 @@ def _sampling(cfg: DialogueConfig) -> Sampling:
         repetition_penalty=cfg.repetition_penalty,
         seed=cfg.seed,
     )
-
-
-def _speakable(pieces: Iterator[str], worker: _Worker, max_sentences: int) -> Iterator[str]:
-    """Whole, honest sentences without role markers; no white space around the reply.
-
-    Generation ends with the last sentence that is allowed; one that was said is left out.
-    """
-    stream = SentenceStream()
-    honesty = HonestyFilter()
-    begun = False
-    count = 0
-    seen: set[tuple[str, ...]] = set()
-
-    def out(sentence: str) -> str:
-        nonlocal begun
-        if not begun:
-            sentence = _ROLE.sub("", sentence).lstrip()
-        words = tuple(_words(sentence))
-        if len(words) >= _LOOP_WORDS and words in seen:
-            return ""
-        seen.add(words)
-        checked = honesty.check(sentence)
-        begun = begun or bool(checked.strip())
-        return checked
-
-    for piece in pieces:
-        for sentence in stream.push(piece):
-            if text := out(sentence):
-                yield text
-                count += _is_sentence(text)
-            if count >= max_sentences:
-                worker.cancel.set()
-                return
-    rest = stream.rest().rstrip()
-    if worker.cut and not is_closed(rest):
-        rest = "" if begun else _whole_words(rest)
-    if text := out(rest):
-        yield text
-
-
-def _repeats(sentence: str, exchanges: Sequence[Exchange]) -> bool:
-    """Whether an earlier answer began with the same words."""
-    begin = _words(sentence)
-    return any(_words(e.assistant)[: len(begin)] == begin for e in exchanges)
-
-
-def _is_sentence(text: str) -> bool:
-    """False for the "1." of a list and the like."""
-    return any(len(word) > 1 and not word.isdecimal() for word in _words(text))
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
-def _whole_words(text: str) -> str:
-    """A cut text without its last, perhaps broken word, closed by a full stop."""
-    kept = text.rsplit(maxsplit=1)[0] if len(text.split()) > 1 else text
-    return kept.rstrip(" ,;:-–—") + "." if kept.strip() else ""
 
 
 def _as_llm_error(error: Exception) -> LlmError:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from assistant import models
 from assistant.config import Config
+from assistant.dialogue.llm import cache_size
 from assistant.doctor.check import Check
 from assistant.errors import AssistantError
 from assistant.state import FILE_NAME, default_dir
@@ -22,6 +23,8 @@ _NO_HOME_HINT = "Set service.state_dir and service.models_dir."
 def check(cfg: Config, *, full: bool, running: int | None) -> Iterator[Check]:
     """All of them; full: compute the checksums of the models."""
     yield from model_files(cfg, full=full)
+    if cfg.llm.enabled:
+        yield from conversation(cfg)
     yield permissions(cfg)
     yield state(cfg)
     detail = "It is not running." if running is None else f"It is running (process {running})."
@@ -41,6 +44,25 @@ def needed_models(cfg: Config) -> list[str]:
     if cfg.tts.backend == "piper":
         names.append(cfg.tts.voice)
     return [name for name in names if name]
+
+
+def conversation(cfg: Config) -> Iterator[Check]:
+    """Which KV cache holds the conversation, and what it saves; nothing without a model."""
+    place = model_folder(cfg)
+    try:
+        models.path_of(cfg.llm.model, place)
+    except AssistantError:
+        return  # told with the model files
+    mode = cfg.llm.kv.mode
+    try:
+        size = cache_size(cfg.llm, place)
+    except AssistantError as exc:
+        yield Check.failed("conversation", exc)
+        return
+    detail = f"The KV cache is {mode}; {size.n_tokens} tokens take {size.bytes / 1e6:.1f} MB"
+    if mode != "fp16":
+        detail += f" instead of {size.bytes_fp16 / 1e6:.1f} MB, {100 * size.saved:.0f} % less"
+    yield Check("conversation", True, f"{detail}.")
 
 
 def model_files(cfg: Config, *, full: bool) -> Iterator[Check]:

@@ -125,6 +125,15 @@ BROKEN: dict[str, tuple[str | bytes, list[tuple[str, ...]]]] = {
         "llm:\n  context: 256\ndialogue:\n  max_tokens: 200\n",
         [("4", "dialogue.max_tokens", "llm.context (256)")],
     ),
+    "cache that is all window": (
+        "llm:\n  context: 256\n  kv:\n    mode: adaptive\n    window: 200\n"
+        "dialogue:\n  max_tokens: 64\n",
+        [("5", "llm.kv.window", "llm.context (256)")],
+    ),
+    "cache of an unknown kind": (
+        "llm:\n  kv:\n    mode: q8_0\n",
+        [("3", "llm.kv.mode", "one of fp16, static8, static4, adaptive")],
+    ),
     "command without sentence": (
         "understand:\n  commands:\n    Hello: []\n",
         [("3", "understand.commands.Hello", "sentence")],

@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assistant import doctor
-from assistant.config import Config, load
+from assistant.config import Config, KvConfig, load
 from assistant.doctor import Check, Edges, machine, store
 from assistant.service import instance_lock
 from assistant.state import FILE_NAME, State
 from tests.assistant.doctor.test_sound import edges
+from tests.kvquant.tiny_model import write_tiny
 
 
 @pytest.fixture
@@ -176,6 +179,33 @@ def test_native_engine_that_is_required_but_absent(
     assert machine.processor(cfg).ok
     native = cfg.model_copy(update={"llm": cfg.llm.model_copy(update={"backend": "native"})})
     assert not machine.processor(native).ok
+
+
+def with_cache(cfg: Config, model: Path, **kv: Any) -> Config:
+    llm = {"model": str(model), "context": 512, "kv": KvConfig(**kv)}
+    return cfg.model_copy(update={"llm": cfg.llm.model_copy(update=llm)})
+
+
+def test_the_cache_of_the_conversation(cfg: Config, tmp_path: Path) -> None:
+    assert list(store.conversation(cfg)) == [], "its model is not there, which is told elsewhere"
+    model = write_tiny(tmp_path / "tiny.gguf")
+    (check,) = store.conversation(with_cache(cfg, model))
+    assert check.ok
+    assert "fp16; 512 tokens take" in check.detail
+    (check,) = store.conversation(with_cache(cfg, model, mode="static4"))
+    assert check.ok
+    saved = re.search(r"(\d+) % less", check.detail)
+    assert saved is not None
+    # Four of sixteen bits and what stands beside them; the window is not saved.
+    assert 60 < int(saved[1]) < 75
+
+
+def test_a_controller_that_is_not_there(cfg: Config, tmp_path: Path) -> None:
+    model = write_tiny(tmp_path / "tiny.gguf")
+    absent = str(tmp_path / "none.bin")
+    (check,) = store.conversation(with_cache(cfg, model, mode="adaptive", controller=absent))
+    assert not check.ok
+    assert "none.bin" in check.detail
 
 
 def test_state_database_is_looked_at_and_not_touched(cfg: Config, tmp_path: Path) -> None:
