@@ -18,7 +18,7 @@ WIDTHS = (2, 3, 4, 8, 16)
 LARGEST_HALF = 65504.0
 # Best scale of a Gaussian vector over its root mean square.
 _CENTRE = {2: 0.498, 3: 0.293, 4: 0.1675}
-_BELOW, _ABOVE = 4, 5
+_BELOW, _ABOVE = 5, 6
 # Rows that are encoded at once: what the search for scales needs stays within some megabytes.
 _ENCODE_ROWS = 8192
 
@@ -102,7 +102,7 @@ def _levels(x: Tensor, bits: int, s: Tensor) -> Tensor:
 
 
 def _best_scale(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
-    """(n) uint8: of ten scales around that of a Gaussian the one with the smallest error."""
+    """(n) uint8: of twelve scales around that of a Gaussian the one with the smallest error."""
     rms = x.double().square().mean(1).sqrt()
     centre = _nearest_scale(_CENTRE[bits] * rms, exponent)
     best = torch.zeros_like(centre)
@@ -116,7 +116,7 @@ def _best_scale(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
         better = error < least
         least = torch.where(better, error, least)
         best = torch.where(better, code, best)
-    # All codes of a vector of zeros have the smallest scale, not the least bad of ten.
+    # All codes of a vector of zeros have the smallest scale, not the least bad of twelve.
     return torch.where(rms == 0, torch.zeros_like(best), best).to(torch.uint8)
 
 

@@ -19,8 +19,8 @@
 // where they are not used they may be null.
 //
 // NaN is stored as 0, and what lies beyond +-65504, infinities too, as +-65504. For 2 to 4 bits the
-// scale is the best of ten around 0.498, 0.293 and 0.1675 times the root mean square; codes round
-// half to even.
+// scale is the best of twelve around 0.498, 0.293 and 0.1675 times the root mean square; codes
+// round half to even.
 //
 // Every function returns 0 (or the number asked for) when all went well and a negative KVQ_ERROR_…
 // otherwise, and then has written nothing. None allocates, throws or keeps anything between calls:
@@ -98,7 +98,7 @@ using Codes = uint8_t __attribute__((vector_size(16)));
 constexpr int kVersion = 1;
 constexpr float kLargestHalf = 65504.0f;
 constexpr float kCentre[5] = {0.0f, 0.0f, 0.498f, 0.293f, 0.1675f};
-constexpr int kBelow = 4, kAbove = 5;
+constexpr int kBelow = 5, kAbove = 6;
 constexpr int64_t kMaxGroup = 65536;
 constexpr int kMaxExponent = 100;
 constexpr int kDefaultExponent = -11;
@@ -512,7 +512,7 @@ int kvq_choose_exponent(const float* x, int64_t rows, int64_t cols, int bits, in
   }
   int chosen = kDefaultExponent;
   if (largest > 0.0) {
-    // The search may want five codes more than the centre.
+    // The search may want some codes more than the centre.
     const int64_t spare = bits == 8 ? 0 : kAbove;
     chosen = -kMaxExponent;
     while (chosen < kMaxExponent && scale_above(largest, chosen) + spare > 255) ++chosen;
