@@ -177,11 +177,17 @@ uint16_t float_to_half(float x) {
                                ((magnitude + 0xFFF + ((magnitude >> 13) & 1) - 0x38000000u) >> 13));
 }
 
-template <class V>
-auto sum_of(V v) {
-  auto s = v[0];
-  for (size_t i = 1; i < sizeof v / sizeof s; ++i) s += v[i];
+double sum_of(Doubles v) {
+  double s = v[0];
+  for (int i = 1; i < kWide / 2; ++i) s += v[i];
   return s;
+}
+float sum_of(Floats v) {
+  using Four = float __attribute__((vector_size(16)));
+  Four part[kWide / 4];
+  std::memcpy(part, &v, sizeof part);
+  for (int i = 1; i < kWide / 4; ++i) part[0] += part[i];
+  return (part[0][0] + part[0][1]) + (part[0][2] + part[0][3]);
 }
 
 // Adds the products of a and b, as doubles.
@@ -415,13 +421,20 @@ void matvec_blocks(const uint8_t* codes, const uint8_t* scales, int64_t rows, in
       sums[b] = sum;
     }
     const int64_t whole = n / B::kNumbers;
+    const int64_t first_group = c0 / group, first_left = (group - c0 % group) / B::kNumbers;
     for (int64_t r = 0; r < rows; ++r) {
       const uint8_t* row = codes + r * bytes + c0 / B::kPer;
       Sixteen dots = {};
       float shift = 0.0f;
+      const uint8_t* scale = scales + r * n_groups + first_group;
+      int64_t left = cols <= group ? blocks : first_left;
       for (int64_t b = 0; b < blocks; ++b) {
-        const int64_t g = (c0 + b * B::kNumbers) / group;
-        const float s = scale_of(scales[r * n_groups + g], exponent);
+        if (left == 0) {
+          ++scale;
+          left = group / B::kNumbers;
+        }
+        --left;
+        const float s = scale_of(*scale, exponent);
         const uint8_t* at = row + 16 * b;
         uint8_t tail[16] = {};
         if (b == whole) {

@@ -364,6 +364,28 @@ def test_the_source_allocates_and_throws_nothing() -> None:
     assert not re.findall(r"\b(new|malloc|throw|try|std::vector|std::string)\b", text)
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="has other instruction sets")
+@pytest.mark.parametrize("march", ["x86-64", "haswell"])
+def test_other_instruction_sets_give_the_same_codes(
+    tmp_path: Path, library: Library, march: str
+) -> None:
+    if march == "haswell" and "avx2" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        pytest.skip("this processor has no AVX2")
+    command = [word.replace("=native", f"={march}") for word in build_line(arm=False)]
+    other = Library(build(tmp_path, command))
+    for bits in (2, 3, 4, 8, 16):
+        w, x = numbers(30, 333, bits), numbers(1, 333, 8)[0]
+        q, mine = other.quantize(w, bits, 64), library.quantize(w, bits, 64)
+        np.testing.assert_array_equal(q.codes, mine.codes)
+        np.testing.assert_array_equal(q.scales, mine.scales)
+        np.testing.assert_array_equal(q.zeros, mine.zeros)
+        back = other.dequantize(q, w.shape, bits, 64)
+        np.testing.assert_array_equal(back, library.dequantize(q, w.shape, bits, 64))
+        if bits in (2, 4):
+            y = other.matvec(q, w.shape, bits, 64, x)
+            assert np.all(np.abs(y - back @ x) <= 2e-6 * (np.abs(back) @ np.abs(x)))
+
+
 @pytest.mark.parametrize("cpu", ["cortex-a72", "cortex-a76"])
 def test_documented_arm_line_gives_the_same_codes(
     tmp_path: Path, library: Library, cpu: str
