@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -141,8 +142,8 @@ class CodeCache {
   // New classes [front - sinks] for all quantized tokens of one head (entries of gaps are ignored).
   // What keeps its tag keeps its codes. Throws Error("memory"); the head is as before then.
   void requantize(int layer, int head, const uint8_t* classes);
-  // Lowers every tag by `shift` steps, as far as it goes. Heads before one that fails with
-  // Error("memory") stay lowered.
+  // Lowers every tag by `shift` steps, as far as it goes. Works on an exhausted pool too, unless
+  // forks share the cells. Heads before one that fails with Error("memory") stay lowered.
   void requantize(int shift);
   // Drops the quantized positions [first, last) for good. The length and the positions of all
   // others stay; gaps() remembers the range, tags within it mean nothing. Throws Error("argument")
@@ -203,6 +204,8 @@ class CodeCache {
     std::array<std::vector<CodeBlock>, kClasses> blocks;
     Buffer copies;
   };
+  // Writes the classes [front - sinks] that a place is to have.
+  using Choose = std::function<void(size_t place, uint8_t* classes)>;
   // Turns stored keys back by a number of positions.
   struct KeyShift;
 
@@ -256,7 +259,9 @@ class CodeCache {
   Source source(size_t place, bool copies) const;
   bool fill(size_t place, const Source& from, const uint8_t* classes, const KeyShift* shift);
   void replace_by_spare(size_t place);
-  bool rebuild(size_t place, const uint8_t* classes, const KeyShift* shift);
+  bool rebuild(size_t first, size_t last, const Choose& choose, const KeyShift* shift);
+  void set_classes(size_t place, const uint8_t* classes);
+  void drop(int first, int last, const KeyShift* shift);
   void own_everything();
   void slide_window(int n, const KeyShift& shift);
   std::vector<int> filled_slots() const;

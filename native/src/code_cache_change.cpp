@@ -199,35 +199,52 @@ bool CodeCache::shares(size_t place) const {
   return false;
 }
 
-// classes [front - sinks], kDropped for tokens that go. False, and the place as it was, when the
-// pool is exhausted: never for a place without shared cells whose tokens keep their classes or go.
-// The pool must be held.
-bool CodeCache::rebuild(size_t place, const uint8_t* classes, const KeyShift* shift) {
-  if (fill(place, source(place, false), classes, shift)) {
-    replace_by_spare(place);
-    return true;
-  }
-  if (shares(place)) return false;
-  // Old and new do not fit together: the old cells make room, which takes whole pages if the
-  // widths change.
-  const Source from = source(place, true);
-  clear(place);
-  bool done = fill(place, from, classes, shift);
-  if (!done) {
-    compact();
-    done = fill(place, from, classes, shift);
-  }
-  if (!done) {
-    std::vector<uint8_t> old(static_cast<size_t>(front_ - model_->sinks));
-    for (int p = model_->sinks; p < front_; ++p) {
-      old[static_cast<size_t>(p - model_->sinks)] = static_cast<uint8_t>(class_at(place, p));
+// Gives the tokens of places [first, last) the classes [front - sinks] that `choose` writes,
+// kDropped for those that go. False, and all as it was, when the pool is exhausted: never for
+// places without shared cells whose tokens keep their classes or go. The caller sets the tags; the
+// pool must be held.
+bool CodeCache::rebuild(size_t first, size_t last, const Choose& choose, const KeyShift* shift) {
+  std::vector<uint8_t> classes(static_cast<size_t>(front_ - model_->sinks));
+  if (last - first == 1) {
+    choose(first, classes.data());
+    if (fill(first, source(first, false), classes.data(), shift)) {
+      replace_by_spare(first);
+      return true;
     }
-    // The cells that were given back are still there: the pool is held.
-    [[maybe_unused]] const bool restored = fill(place, from, old.data(), nullptr);
-    assert(restored);
   }
-  replace_by_spare(place);
-  return done;
+  // Old and new do not fit together: the old cells make room.
+  std::vector<Source> from;
+  for (size_t place = first; place < last; ++place) {
+    if (shares(place)) return false;
+    from.push_back(source(place, true));
+  }
+  const auto build = [&](const Choose& chosen, const KeyShift* turn) {
+    for (size_t place = first; place < last; ++place) clear(place);
+    compact();  // a width gives pages to another only when they are empty
+    for (size_t place = first; place < last; ++place) {
+      chosen(place, classes.data());
+      if (!fill(place, from[place - first], classes.data(), turn)) return false;
+      replace_by_spare(place);
+    }
+    return true;
+  };
+  if (build(choose, shift)) return true;
+  // What was given back is still there, as nobody else could take it.
+  [[maybe_unused]] const bool restored = build(
+      [this](size_t place, uint8_t* same) {
+        for (int p = model_->sinks; p < front_; ++p) {
+          same[p - model_->sinks] = static_cast<uint8_t>(class_at(place, p));
+        }
+      },
+      nullptr);
+  assert(restored);
+  return false;
+}
+
+void CodeCache::set_classes(size_t place, const uint8_t* classes) {
+  for (int p = model_->sinks; p < front_; ++p) {
+    if (!dropped(p)) set_class(place, p, classes[p - model_->sinks]);
+  }
 }
 
 // Copies whatever other caches share, so that no rebuild of the same classes can fail.
@@ -247,27 +264,51 @@ void CodeCache::requantize(int layer, int head, const uint8_t* classes) {
   abandon_plan();
   const auto lock = pool_->exclusive();
   const size_t place = place_of(layer, head);
-  if (!rebuild(place, classes, nullptr)) {
+  const auto choose = [&](size_t, uint8_t* to) {
+    std::copy_n(classes, front_ - model_->sinks, to);
+  };
+  if (!rebuild(place, place + 1, choose, nullptr)) {
     throw Error("memory", "the memory for caches is used up");
   }
-  for (int p = model_->sinks; p < front_; ++p) {
-    if (!dropped(p)) set_class(place, p, classes[p - model_->sinks]);
-  }
+  set_classes(place, classes);
 }
 
 void CodeCache::requantize(int shift) {
+  abandon_plan();
+  const auto lock = pool_->exclusive();
   const auto lower = [shift](int tag) { return std::clamp(tag - shift, 0, 3); };
-  std::vector<uint8_t> classes(static_cast<size_t>(front_ - model_->sinks));
-  for (int layer = 0; layer < model_->shape.layers; ++layer) {
-    for (int head = 0; head < model_->shape.kv_heads; ++head) {
-      const size_t place = place_of(layer, head);
-      for (int p = model_->sinks; p < front_; ++p) {
-        const int cls = class_at(place, p);
-        classes[static_cast<size_t>(p - model_->sinks)] =
-            static_cast<uint8_t>(lower(k_tag(cls)) | lower(v_tag(cls)) << 2);
-      }
-      requantize(layer, head, classes.data());
+  const auto choose = [&](size_t place, uint8_t* to) {
+    for (int p = model_->sinks; p < front_; ++p) {
+      const int cls = class_at(place, p);
+      to[p - model_->sinks] = static_cast<uint8_t>(lower(k_tag(cls)) | lower(v_tag(cls)) << 2);
     }
+  };
+  std::vector<uint8_t> classes(static_cast<size_t>(front_ - model_->sinks));
+  for (size_t place = 0; place < n_places();) {
+    // The cells of one place may not fill a whole page of any width: then several at once.
+    size_t n = 1;
+    while (!rebuild(place, place + n, choose, nullptr)) {
+      if (place + n == n_places()) throw Error("memory", "the memory for caches is used up");
+      n = std::min(2 * n, n_places() - place);
+    }
+    for (const size_t end = place + n; place < end; ++place) {
+      choose(place, classes.data());
+      set_classes(place, classes.data());
+    }
+  }
+}
+
+// Takes positions [first, last) out of all places. The cache must own everything.
+void CodeCache::drop(int first, int last, const KeyShift* shift) {
+  const auto choose = [&](size_t place, uint8_t* to) {
+    for (int p = model_->sinks; p < front_; ++p) {
+      to[p - model_->sinks] =
+          p >= first && p < last ? kDropped : static_cast<uint8_t>(class_at(place, p));
+    }
+  };
+  for (size_t place = 0; place < n_places(); ++place) {
+    [[maybe_unused]] const bool done = rebuild(place, place + 1, choose, shift);
+    assert(done);
   }
 }
 
@@ -279,15 +320,7 @@ void CodeCache::evict(int first, int last) {
   abandon_plan();
   const auto lock = pool_->exclusive();
   own_everything();
-  std::vector<uint8_t> classes(static_cast<size_t>(front_ - model_->sinks));
-  for (size_t place = 0; place < n_places(); ++place) {
-    for (int p = model_->sinks; p < front_; ++p) {
-      classes[static_cast<size_t>(p - model_->sinks)] =
-          p >= first && p < last ? kDropped : static_cast<uint8_t>(class_at(place, p));
-    }
-    [[maybe_unused]] const bool done = rebuild(place, classes.data(), nullptr);
-    assert(done);
-  }
+  drop(first, last, nullptr);
   // Ranges that touch become one.
   Gap joined{first, last};
   std::erase_if(gaps_, [&joined](const Gap& gap) {
@@ -311,15 +344,7 @@ void CodeCache::slide(int n) {
   const auto lock = pool_->exclusive();
   own_everything();
   const KeyShift shift(*model_, kernels_, n);
-  std::vector<uint8_t> classes(static_cast<size_t>(front_ - sinks));
-  for (size_t place = 0; place < n_places(); ++place) {
-    for (int p = sinks; p < front_; ++p) {
-      classes[static_cast<size_t>(p - sinks)] =
-          p < first ? kDropped : static_cast<uint8_t>(class_at(place, p));
-    }
-    [[maybe_unused]] const bool done = rebuild(place, classes.data(), &shift);
-    assert(done);
-  }
+  drop(sinks, first, &shift);
   slide_window(n, shift);
   if (front_ > first) {
     std::memmove(tags_.data() + static_cast<size_t>(sinks) * tag_stride_,
