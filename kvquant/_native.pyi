@@ -80,6 +80,10 @@ class Cache:
         """Tokens from here on, and the sinks, are not quantized; 0 for halves."""
 
     @property
+    def ladder(self) -> Sequence[int]:
+        """The widths, in bits, that the four tags stand for."""
+
+    @property
     def class_tokens(self) -> list[int]:
         """How many (token, layer, KV head) have each of the 16 classes."""
 
@@ -262,6 +266,10 @@ class File:
     @property
     def shape(self) -> dict[str, int]:
         """n_layer, n_embd, n_head, n_kv_head, head_dim, n_ff, n_vocab, n_ctx_train."""
+
+    @property
+    def norm_fingerprint(self) -> int:
+        """Tells models apart whatever the precision of their weights; in controller files."""
 
     def tokenizer(self) -> Tokenizer: ...
     def load(

@@ -3,12 +3,12 @@
 The arithmetic is done by a backend. Two exist: ``kvquant.reference`` (numpy, plain, kept as the
 measure of the other) and ``kvquant._native`` (C++). Both provide one function,
 
-    load(path: str, *, threads: int, kv: str) -> ModelBackend
+    load(path: str, *, threads: int, kv: str, …) -> ModelBackend
 
-and the two protocols below. A backend reads the model file itself and raises KvquantError or
-ValueError (the file or a setting cannot be used) or RuntimeError (it failed), each with one
-sentence. Tokenizer, chat format, prefix reuse, chunking, cancellation, stop rules and sampling
-are the engine's, once for both.
+(what quantized caches take besides differs) and the two protocols below. A backend reads the model
+file itself and raises KvquantError or ValueError (the file or a setting cannot be used) or
+RuntimeError (it failed), each with one sentence. Tokenizer, chat format, prefix reuse, chunking,
+cancellation, stop rules and sampling are the engine's, once for both.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import importlib
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kvquant.errors import BackendError, BackendMissingError, KvquantError, ModelFileError
+from kvquant.kv_settings import BUDGET_CONTEXT, KvSettings, settings_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,25 +79,40 @@ class ModelBackend(Protocol):
         """Frees the weights. Caches made from it are not used afterwards."""
 
 
-class _BackendModule(Protocol):
-    def load(self, path: str, *, threads: int, kv: str) -> ModelBackend: ...
-
-
 def load_backend(
-    name: BackendName, path: str, *, threads: int, kv: str
+    name: BackendName,
+    path: str,
+    *,
+    threads: int,
+    kv: str,
+    n_ctx: int = BUDGET_CONTEXT,
+    **settings: Any,
 ) -> tuple[str, ModelBackend]:
     """Loads the weights; returns which backend it is ("native" or "reference") too.
 
     "auto" takes the native one where it is built.
+    n_ctx: of the caches to come; settings: of quantized ones, as in ``settings_of``.
 
-    Raises ModelFileError, SettingError, BackendMissingError, BackendError.
+    Raises ModelFileError, SettingError, ControllerFileError, BackendMissingError, BackendError.
     """
-    module = find_native(name)
-    found = "reference" if module is None else "native"
-    if module is None:
-        module = cast(_BackendModule, importlib.import_module("kvquant.reference"))
+    chosen = settings_of(kv, **settings)
+    native = find_native(name)
     with loading(Path(path)):
-        return found, module.load(path, threads=threads, kv=kv)
+        if native is None:
+            return "reference", _load_reference(path, threads, chosen, n_ctx)
+        from kvquant.native_quantization import NativeShape, quantization
+
+        file = native.File.open(path)
+        shape = NativeShape(**file.shape)
+        quantized = quantization(chosen, shape, file.norm_fingerprint, n_ctx)
+        return "native", file.load(threads=threads, kv=kv, quantization=quantized)
+
+
+def _load_reference(path: str, threads: int, settings: KvSettings, n_ctx: int) -> ModelBackend:
+    reference: Any = importlib.import_module("kvquant.reference")
+    more = {"settings": settings, "n_ctx": n_ctx} if settings.quantized else {}
+    loaded: ModelBackend = reference.load(path, threads=threads, kv=settings.kind, **more)
+    return loaded
 
 
 @contextlib.contextmanager

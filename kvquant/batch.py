@@ -56,6 +56,8 @@ def _advance(
 
     from kvquant.native_steps import append_each
 
+    for session in sessions:
+        session.make_room()
     tokens = [text.new[-1] for text in texts]
     append_each([session.steps for session in sessions], tokens, cancel)
     for session, token in zip(sessions, tokens, strict=True):

@@ -18,6 +18,7 @@ from kvquant.config import ModelInfo, Sampling, Token
 from kvquant.errors import BackendError, ModelFileError, SettingError
 from kvquant.generation import Request
 from kvquant.hyperparams import Hyperparams
+from kvquant.kv_settings import KV_KINDS, KvSettings, settings_of
 from kvquant.session import Session
 from kvquant.steps import ArraySteps, Steps
 from kvquant.token_text import AnyTokenizer
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from kvquant.gguf import ModelFile
     from kvquant.steps import Mask
 
-KV_KINDS = ("fp16",)
-"""KV caches that exist so far."""
+__all__ = ["KV_KINDS", "Engine"]
 
 _MAX_THREADS = 256
 _END_OF_TEXT = "<|endoftext|>"
@@ -87,6 +87,7 @@ class Engine:
         self.n_ctx = n_ctx
         self.info = info
         self._backend: ModelBackend | None = backend
+        self._slides = False
 
     @classmethod
     def load(
@@ -97,6 +98,13 @@ class Engine:
         n_ctx: int = 2048,
         threads: int = 2,
         kv: str = "fp16",
+        controller: str | os.PathLike[str] | None = None,
+        budget_bits: float = 3.5,
+        window: int | None = None,
+        sinks: int | None = None,
+        policy: str = "adaptive",
+        features: str = "table",
+        slide: bool = False,
     ) -> Engine:
         """Loads a GGUF file of the llama architecture.
 
@@ -104,41 +112,76 @@ class Engine:
         n_ctx: tokens that a session can hold, at most what the model was trained for.
         threads: for the arithmetic, at least 1.
         kv: how the KV cache stores its numbers; one of KV_KINDS.
+        controller: file that the adaptive cache chooses with, and that the static kinds take
+            their channel means from; None takes the shipped one.
+        budget_bits: bits per number that the adaptive cache may take on average, all included,
+            when the context (or 2,048 tokens of it) is full.
+        window, sinks: newest and first tokens that stay in 16 bits; None takes what the
+            controller was made for (32 and 4).
+        policy: how the adaptive cache chooses, one of its file's.
+        features: "table" knows tokens by a file of averages, "exact" measures the entropy of
+            every prediction, which is slow for prompts.
+        slide: a full context drops its oldest tokens (not the sinks) instead of ending the text;
+            for quantized caches of the native engine.
 
-        Raises ModelFileError (no such file, or it cannot be used), SettingError,
-        BackendMissingError (native was asked for and is not built), BackendError.
+        Raises ModelFileError (no such file, or it cannot be used), ControllerFileError (likewise,
+        or made for another model), SettingError, BackendMissingError (native was asked for and is
+        not built), BackendError.
         """
         if backend not in ("auto", "native", "reference"):
             raise SettingError(
                 "backend.unknown", f"{backend!r} is none of auto, native, reference."
             )
-        if kv not in KV_KINDS:
-            raise SettingError(
-                "kv.unavailable",
-                f"The KV cache {kv!r} is not available yet; there is {', '.join(KV_KINDS)}.",
-            )
+        settings = settings_of(
+            kv,
+            controller=controller,
+            budget_bits=budget_bits,
+            window=window,
+            sinks=sinks,
+            policy=policy,
+            features=features,
+        )
         if not isinstance(threads, int) or not 1 <= threads <= _MAX_THREADS:
             raise SettingError(
                 "threads.range", f"threads must be from 1 to {_MAX_THREADS}, not {threads!r}."
             )
-        if find_native(backend) is not None:
-            return cls._load_native(Path(path), n_ctx, threads, kv)
+        native = find_native(backend) is not None
+        if slide and not (native and settings.quantized):
+            raise SettingError(
+                "context.slide", "Only quantized KV caches of the native engine can slide."
+            )
+        if native:
+            engine = cls._load_native(Path(path), n_ctx, threads, settings)
+            engine._slides = bool(slide)
+            return engine
 
         from kvquant.gguf import ModelFile
 
         file = ModelFile.open(path)
         _check_context(Hyperparams.from_file(file).n_ctx_train, n_ctx)
-        name, loaded = load_backend("reference", os.fspath(path), threads=threads, kv=kv)
+        name, loaded = load_backend(
+            "reference",
+            os.fspath(path),
+            threads=threads,
+            kv=kv,
+            n_ctx=n_ctx,
+            controller=controller,
+            budget_bits=budget_bits,
+            window=window,
+            sinks=sinks,
+            policy=policy,
+            features=features,
+        )
         return cls(file, loaded, name, n_ctx)
 
     @classmethod
-    def _load_native(cls, path: Path, n_ctx: int, threads: int, kv: str) -> Engine:
+    def _load_native(cls, path: Path, n_ctx: int, threads: int, settings: KvSettings) -> Engine:
         """Without numpy and without Python's GGUF reader: both would take longer than the rest."""
         from kvquant.native_model import NativeModel
 
         model = NativeModel.open(path)
         _check_context(model.shape.n_ctx_train, n_ctx)
-        tokenizer, backend = model.load(threads, kv)
+        tokenizer, backend = model.load(threads, settings, n_ctx)
         info = _info(
             model.metadata, path, model.shape, tokenizer, backend="native", isa=backend.isa
         )
@@ -174,7 +217,41 @@ class Engine:
             n_ctx=self.n_ctx,
             chunk=self._backend.prefill_chunk,
             is_open=lambda: self._backend is not None,
+            slides=self._slides,
         )
+
+    def hidden_states(
+        self, tokens: Sequence[int], layers: Sequence[int], *, stop_after: int | None = None
+    ) -> NDArray[np.float32]:
+        """The residual stream of a text after some layers; sessions are not touched.
+
+        layers: numbers of layers that were passed, 0 (the embeddings) … n_layer.
+        stop_after: so many layers are computed, at least the last one of ``layers``; by default
+            just that many.
+
+        Returns (len(layers), len(tokens), n_embd). Raises ContextError for too many tokens,
+        SettingError, BackendError when the backend cannot (the reference).
+        """
+        import numpy as np
+
+        if self.info.backend != "native":
+            raise BackendError("hidden.backend", "Only the native engine gives hidden states.")
+        ids = self.session().checked(tokens)
+        last = stop_after if stop_after is not None else max(layers, default=0)
+        numbers = (*layers, last)
+        if not layers or not all(0 <= i <= self.info.n_layer for i in numbers):
+            raise SettingError(
+                "hidden.layers", f"The layers of this model are 0 … {self.info.n_layer}."
+            )
+        if last < max(layers):
+            raise SettingError("hidden.layers", "A layer after the last one was asked for.")
+        native: Any = self._backend
+        # Of halves, which need no later layers; and its own, so that nothing else is disturbed.
+        cache = native.cache(len(ids), kv="fp16")
+        states: NDArray[np.float32] = cache.states(
+            np.array(ids, np.int32), 0, list(layers), stop_after=max(1, last)
+        )
+        return states
 
     def _steps(self, backend: ModelBackend) -> Steps:
         cache = backend.cache(self.n_ctx)

@@ -42,8 +42,9 @@ class Generation:
     """new: the tokens chosen so far; finish: None while it goes on."""
 
     def __init__(
-        self, request: Request, choice: Choice, tokenizer: HasTokenBytes, n_ctx: int
+        self, request: Request, choice: Choice, tokenizer: HasTokenBytes, n_ctx: int | None
     ) -> None:
+        """n_ctx: None when a full context does not end the text."""
         self.new: list[int] = []
         self.finish: Finish | None = "length" if request.max_new_tokens == 0 else None
         self.choice = choice

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from kvquant import _native
 from kvquant.backend import loading
 from kvquant.errors import ModelFileError
+from kvquant.kv_settings import KvSettings
+from kvquant.native_quantization import NativeShape, quantization
 from kvquant.native_tokenizer import NativeTokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class NativeShape:
-    """Channels, heads and tokens, as in ``kvquant.hyperparams.Hyperparams``."""
-
-    n_layer: int
-    n_embd: int
-    n_head: int
-    n_kv_head: int
-    head_dim: int
-    n_ff: int
-    n_vocab: int
-    n_ctx_train: int
 
 
 class NativeModel:
@@ -43,11 +30,19 @@ class NativeModel:
         with loading(path):
             return cls(path, _native.File.open(str(path)))
 
-    def load(self, threads: int, kv: str) -> tuple[NativeTokenizer, _native.Backend]:
+    def load(
+        self, threads: int, settings: KvSettings, n_ctx: int
+    ) -> tuple[NativeTokenizer, _native.Backend]:
         """Reads the weights, and builds the tokenizer meanwhile.
 
-        Raises ModelFileError, BackendError.
+        n_ctx: of the caches; the budget of an adaptive one depends on it.
+
+        Raises ModelFileError, BackendError; SettingError and ControllerFileError for a cache that
+        this model cannot have.
         """
+        with loading(self._path):
+            fingerprint = self._file.norm_fingerprint
+        quantized = quantization(settings, self.shape, fingerprint, n_ctx)
         found: list[NativeTokenizer | Exception] = []
 
         def build() -> None:
@@ -60,7 +55,7 @@ class NativeModel:
         builder.start()
         try:
             with loading(self._path):
-                backend = self._file.load(threads=threads, kv=kv)
+                backend = self._file.load(threads=threads, kv=settings.kind, quantization=quantized)
         finally:
             builder.join()
         tokenizer = found[0]

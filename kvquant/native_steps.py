@@ -95,6 +95,28 @@ class NativeSteps:
         self._has_logits = False
         return tokens
 
+    def fork(self) -> NativeSteps:
+        other = NativeSteps(self.cache.fork(), self._n_vocab)
+        other._has_logits = self._has_logits
+        return other
+
+    def requantize(self, shift: int) -> None:
+        try:
+            self.cache.requantize(shift)
+        except (ValueError, RuntimeError) as e:
+            raise BackendError("kv.requantize", f"{str(e).capitalize()}.") from e
+        self._has_logits = False
+
+    def slide(self, n: int) -> list[int]:
+        try:
+            tokens = self.cache.slide(n)
+        except ValueError as e:
+            raise SettingError("context.slide", f"{str(e).capitalize()}.") from e
+        except RuntimeError as e:
+            raise BackendError("kv.slide", f"{str(e).capitalize()}.") from e
+        self._has_logits = False
+        return tokens
+
     def was_stepped(self) -> None:
         """After ``append_each``: the logits are there."""
         self._has_logits = True

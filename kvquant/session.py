@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kvquant.config import ModelInfo, Sampling, Token
 from kvquant.errors import BackendError, ContextError, SettingError, SnapshotError
 from kvquant.generation import Finish, Generation, Request
+from kvquant.session_report import SessionReport
 from kvquant.steps import Cancelled, Steps
 from kvquant.token_text import AnyTokenizer
 
@@ -25,11 +26,12 @@ _MAX_SNAPSHOT = 1 << 34
 """Bytes; more than any context takes."""
 
 
-class Session:
+class Session(SessionReport):
     """Used by one thread at a time. Made by ``Engine.session``.
 
     A context that is full is an error for a prompt (ContextError) and ends a generation (finish
     "context"); nothing slides out silently, since the system prompt would be the first to go.
+    Only in an engine that was told to slide, a generation goes on over the newer three quarters.
 
     finish: why the last generation ended: a stop token ("stop"), a stop text, the number of
         tokens asked for ("length"), a full context, or it was cancelled or given up by its
@@ -45,12 +47,14 @@ class Session:
         n_ctx: int,
         chunk: int,
         is_open: Callable[[], bool],
+        slides: bool = False,
     ) -> None:
         self._tokenizer = tokenizer
         self.info = info
         self._steps = steps
         self._chunk = chunk
         self._is_open = is_open
+        self._slides = slides
         self._tokens: list[int] = []
         self.n_ctx = n_ctx
         self.finish: Finish | None = None
@@ -64,17 +68,6 @@ class Session:
     def held(self) -> int:
         """How many tokens the cache holds."""
         return len(self._tokens)
-
-    @property
-    def kv_bytes(self) -> int:
-        """Bytes that these tokens take in the cache."""
-        return self._steps.kv_bytes
-
-    @property
-    def kv_bytes_fp16(self) -> int:
-        """Bytes that they would take in 16 bits."""
-        i = self.info
-        return len(self._tokens) * 2 * i.n_layer * i.n_kv_head * i.head_dim * 2
 
     @property
     def chunk(self) -> int:
@@ -221,7 +214,8 @@ class Session:
     def start(self, request: Request) -> Generation:
         """A new text over this session's context. Raises SettingError."""
         choice = self._steps.choice(request.sampling, request.allowed)
-        return Generation(request, choice, self._tokenizer, self.n_ctx)
+        room = None if self._slides else self.n_ctx
+        return Generation(request, choice, self._tokenizer, room)
 
     def _generate(
         self, prompt: list[int], text: Generation, cancel: threading.Event | None
@@ -250,6 +244,7 @@ class Session:
 
     def advance(self, text: Generation, cancel: threading.Event | None = None) -> None:
         """Computes the text's last token. Raises Cancelled, BackendError."""
+        self.make_room()
         self._append(
             text.new[-1:], len(self._tokens), last=True, allowed=text.choice.allowed, cancel=cancel
         )
@@ -265,6 +260,48 @@ class Session:
         rows = self._steps.rows(ids, n_past)
         self._tokens += ids
         return rows
+
+    def make_room(self) -> None:
+        """Before a token is appended: a full context lets its oldest quarter go, where it may."""
+        if self._slides and self.held == self.n_ctx:
+            self.slide(max(1, self.n_ctx // 4))
+
+    def slide(self, n: int) -> None:
+        """Drops the n oldest tokens after the sinks; the others move down by n positions.
+
+        Raises SettingError when there are not so many, BackendError when the cache cannot slide.
+        """
+        self._check_open()
+        self._tokens = self._steps.slide(n)
+
+    def requantize(self, shift: int) -> None:
+        """Makes a quantized cache smaller: lowers every tag by so many steps, as far as it goes.
+
+        Raises SettingError for a negative shift, BackendError when the cache is not quantized.
+        """
+        self._check_open()
+        if shift < 0:
+            raise SettingError("kv.shift", "What was rounded away cannot be brought back.")
+        self._steps.requantize(shift)
+
+    def fork(self) -> Session:
+        """A second session with the same tokens.
+
+        Quantized caches share what neither of the two changes. Raises BackendError when the
+        backend cannot (the reference).
+        """
+        self._check_open()
+        other = Session(
+            self._tokenizer,
+            self.info,
+            self._steps.fork(),
+            n_ctx=self.n_ctx,
+            chunk=self._chunk,
+            is_open=self._is_open,
+            slides=self._slides,
+        )
+        other._tokens = list(self._tokens)
+        return other
 
     def advance_by(self, token: int) -> None:
         """Notes a token that the backend has appended to several caches at once."""

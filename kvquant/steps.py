@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from kvquant.errors import BackendError
 
@@ -27,6 +27,26 @@ class Cancelled(Exception):
     """A step was given up because its event was set; the cache is cut to the step's start."""
 
 
+class CacheReport(Protocol):
+    """What a cache tells of itself; ``Session`` says what each means."""
+
+    @property
+    def page_bytes(self) -> int: ...
+    @property
+    def metadata_bytes(self) -> int: ...
+    @property
+    def allocations(self) -> int: ...
+    @property
+    def fragmentation(self) -> float: ...
+    @property
+    def ladder(self) -> Sequence[int]: ...
+    @property
+    def class_tokens(self) -> Sequence[int]: ...
+    @property
+    def judged(self) -> tuple[int, int]: ...
+    def classes(self) -> NDArray[np.uint8]: ...
+
+
 class Choice(Protocol):
     """One generation's choices, with their own random state."""
 
@@ -39,6 +59,9 @@ class Choice(Protocol):
 
 class Steps(Protocol):
     """Raises BackendError when the backend fails."""
+
+    @property
+    def cache(self) -> CacheReport: ...
 
     @property
     def kv_bytes(self) -> int: ...
@@ -75,6 +98,11 @@ class Steps(Protocol):
     def restore(self, data: bytes) -> list[int]:
         """The snapshot's tokens. Raises SnapshotError and then changes nothing."""
 
+    def fork(self) -> Steps: ...
+    def requantize(self, shift: int) -> None: ...
+    def slide(self, n: int) -> list[int]:
+        """The tokens that are left. Raises SettingError, BackendError."""
+
 
 class ArraySteps:
     """Steps over a backend that returns logits as arrays."""
@@ -82,6 +110,10 @@ class ArraySteps:
     def __init__(self, cache: CacheBackend) -> None:
         self._cache = cache
         self._logits: NDArray[np.float32] | None = None
+
+    @property
+    def cache(self) -> CacheReport:
+        return cast(CacheReport, self._cache)
 
     @property
     def kv_bytes(self) -> int:
@@ -136,6 +168,15 @@ class ArraySteps:
 
     def restore(self, data: bytes) -> list[int]:
         raise BackendError("snapshot.backend", "Only the native engine can take a saved cache.")
+
+    def fork(self) -> Steps:
+        raise BackendError("kv.backend", "Only the native engine can fork a session.")
+
+    def requantize(self, shift: int) -> None:
+        raise BackendError("kv.backend", "Only the native engine can quantize a cache again.")
+
+    def slide(self, n: int) -> list[int]:
+        raise BackendError("kv.backend", "Only the native engine can slide a context.")
 
 
 class _ArrayChoice:

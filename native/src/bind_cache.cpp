@@ -1,4 +1,5 @@
 // Caches and the steps over them: the Python classes Cache and Backend.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -177,6 +178,9 @@ class Cache {
   size_t metadata_bytes() const { return codes_ ? codes_->cache().metadata_bytes() : 0; }
   double bits_mean() const { return codes_ ? codes_->cache().bits_mean() : 16.0; }
   int front() const { return codes_ ? codes_->cache().front() : 0; }
+  std::array<int, 4> ladder() const {
+    return codes_ ? codes_->cache().model().ladder : std::array<int, 4>{16, 16, 16, 16};
+  }
   // By class; of halves there are none.
   std::vector<uint64_t> class_tokens() const {
     if (!codes_) return std::vector<uint64_t>(kClasses, 0);
@@ -395,6 +399,7 @@ void bind_cache(nb::module_& m) {
       .def_prop_ro("metadata_bytes", &Cache::metadata_bytes)
       .def_prop_ro("bits_mean", &Cache::bits_mean)
       .def_prop_ro("front", &Cache::front)
+      .def_prop_ro("ladder", &Cache::ladder)
       .def_prop_ro("class_tokens", &Cache::class_tokens)
       .def_prop_ro("allocations", &Cache::allocations)
       .def_prop_ro("fragmentation", &Cache::fragmentation)

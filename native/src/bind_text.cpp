@@ -5,8 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <type_traits>
+#include <vector>
 
 #include "bind.h"
+#include "crc32.h"
+#include "dequant.h"
+#include "error.h"
 #include "sampler.h"
 #include "tokenizer.h"
 
@@ -58,6 +62,19 @@ nb::dict shape(const Gguf& file) {
   return out;
 }
 
+// Tells models apart whatever their weights' precision: CRC-32 of the last norm as floats.
+uint32_t norm_fingerprint(const Gguf& file) {
+  const TensorInfo* t = file.find_tensor("output_norm.weight");
+  if (!t || t->rows != 1 || t->cols != static_cast<uint64_t>(read_hyper(file).hidden)) {
+    throw Error("model", "the tensor output_norm.weight is missing or has another shape");
+  }
+  std::vector<uint8_t> bytes(t->row_bytes);
+  file.read_rows(*t, 0, 1, bytes.data());
+  std::vector<float> values(t->cols);
+  dequantize(t->type, bytes.data(), values.size(), values.data());
+  return crc32(reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float));
+}
+
 }  // namespace
 
 void bind_text(nb::module_& m) {
@@ -96,6 +113,7 @@ void bind_text(nb::module_& m) {
           "path"_a)
       .def_prop_ro("metadata", &metadata)
       .def_prop_ro("shape", &shape)
+      .def_prop_ro("norm_fingerprint", &norm_fingerprint)
       .def("tokenizer",
            [](const Gguf& file) {
              const nb::gil_scoped_release unlocked;

@@ -168,9 +168,8 @@ void Controller::judge(const LeavingToken& t, int begin, int end, float offset,
       f[5] = of_layer / static_cast<float>(setup_.kv_heads);
       features(t, shared, i, f);
       float* pair = w.pair + 2 * i;
-      const bool use_static = !mlp_.empty() || setup_.use_static;
-      pair[0] = use_static ? setup_.statics[2 * at] : 0.0f;
-      pair[1] = use_static ? setup_.statics[2 * at + 1] : 0.0f;
+      pair[0] = setup_.use_static ? setup_.statics[2 * at] : 0.0f;
+      pair[1] = setup_.use_static ? setup_.statics[2 * at + 1] : 0.0f;
       if (mlp_.empty()) {
         float more = setup_.noise == 0.0f ? 0.0f : setup_.noise * place_noise(t.position, i);
         for (size_t j = 0; j < kFeatures; ++j) more += setup_.weights[j] * f[j];

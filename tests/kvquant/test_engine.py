@@ -32,8 +32,8 @@ def test_info(tiny: Engine) -> None:
         ({"n_ctx": 5.0}, "from 1 to 512"),
         ({"threads": 0}, "threads"),
         ({"threads": 10_000}, "threads"),
-        ({"kv": "adaptive"}, "not available yet"),
-        ({"kv": "nonsense"}, "not available yet"),
+        ({"kv": "adaptive", "budget_bits": 17}, "budget_bits"),
+        ({"kv": "nonsense"}, "not available"),
     ],
 )
 def test_wrong_settings(tiny_path: Path, options: dict[str, Any], word: str) -> None:
