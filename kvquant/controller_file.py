@@ -65,9 +65,10 @@ class ControllerFile:
 
     ladder: four widths in bits, ascending; thresholds: three, ascending; window, sinks: tokens.
     arrays: k_mean, v_mean (L, H, D); k_exponent, v_exponent (L, H) int8; static (L, H, 2);
-        f_mean, f_scale (L, H, 13); embedding (L, H, 8); for each network w1, w2, w3 int8
+        f_mean, f_scale (L, H, 13); embedding (L, H, 8); k_mean_pre, k_exponent_pre: as k_mean
+        and k_exponent, of keys before RoPE, both or none; for each network w1, w2, w3 int8
         (out, in) with s and b (out,), named "prefix.w1" and so on.
-    made_by: what made it, as it says itself.
+    made_by: what made it, as it says itself; header: all of this as it was read.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ControllerFile:
     policies: dict[str, Policy]
     arrays: dict[str, Array]
     made_by: dict[str, Any]
+    header: dict[str, Any]
 
     @classmethod
     def open(
@@ -114,6 +116,7 @@ class ControllerFile:
             policies=policies,
             arrays=bundle.arrays,
             made_by=made_by,
+            header=bundle.header,
         )
 
     def policy(self, name: str) -> Policy:
@@ -172,9 +175,11 @@ def _check_arrays(check: _Checker, shape: Shape | None) -> None:
     else:
         n_layer, n_head, dim = check.shape("k_mean", 3)
     per_head = (n_layer, n_head)
-    for name in ("k_mean", "v_mean"):
+    # Of keys before RoPE: optional, both or none.
+    also = "k_mean_pre" in check.bundle.arrays
+    for name in ("k_mean", "v_mean", *["k_mean_pre"] * also):
         check.array(name, "f32", (*per_head, dim))
-    for name in ("k_exponent", "v_exponent"):
+    for name in ("k_exponent", "v_exponent", *["k_exponent_pre"] * also):
         check.array(name, "i8", per_head)
         # Scales up to 2^16 beyond the exponent must stay normal float32 numbers.
         if not all(-100 <= e <= 100 for e in check.bundle.arrays[name].data.cast("b")):

@@ -29,19 +29,6 @@ from kvquant.vector_format import (
 
 PAGE_BYTES = 65_536
 CELL_TOKENS = 16
-N_CLASSES = 16
-
-
-def key_tag(cls: NDArray[np.uint8]) -> Bytes:
-    """Index into the ladder of the key's width, of classes."""
-    tags: Bytes = cls & 3
-    return tags
-
-
-def value_tag(cls: NDArray[np.uint8]) -> Bytes:
-    """Index into the ladder of the value's width, of classes."""
-    tags: Bytes = cls >> 2
-    return tags
 
 
 @dataclass(frozen=True, slots=True)

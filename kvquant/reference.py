@@ -6,33 +6,59 @@ order of a GGUF file, in which the two channels that RoPE turns together are nei
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvquant.blas import limit_threads
+from kvquant.bundle import fingerprint_of
+from kvquant.cache import KVCache, Watch
+from kvquant.cache_setup import ROTATED, CacheSetup, setup_for
 from kvquant.errors import SettingError
+from kvquant.features import entropy
 from kvquant.gguf import ModelFile
 from kvquant.hyperparams import Hyperparams
+from kvquant.kv_settings import BUDGET_CONTEXT, KV_KINDS, KvSettings, settings_of
+from kvquant.pages import PagePool
+from kvquant.transforms import to_halves
 
 Floats = NDArray[np.float32]
+
+QUANTIZED_CHUNK = 64
+"""Tokens that a quantized cache takes before it judges what has left the window."""
 
 _CACHE_TYPES: dict[str, type[np.floating]] = {"fp16": np.float16, "fp32": np.float32}
 
 
-def load(path: str, *, threads: int, kv: str) -> ReferenceModel:
+def load(
+    path: str,
+    *,
+    threads: int,
+    kv: str,
+    settings: KvSettings | None = None,
+    n_ctx: int = BUDGET_CONTEXT,
+    key_layout: str = ROTATED,
+) -> ReferenceModel:
     """Reads and dequantizes a model file.
 
     threads: of numpy's BLAS, set for the whole process.
-    kv: "fp16", or "fp32" for comparisons.
+    kv: one of KV_KINDS, or "fp32" for comparisons.
+    settings: of a quantized kind; by default those of ``settings_of(kv)``.
+    n_ctx: of the caches to come, for the budget of the adaptive kind.
+    key_layout: of a quantized kind: "rotated" stores keys after RoPE, "pre_rope" before it.
 
-    Raises ModelFileError, SettingError.
+    Raises ModelFileError, SettingError, ControllerFileError.
     """
-    if kv not in _CACHE_TYPES:
+    if kv not in (*_CACHE_TYPES, *KV_KINDS):
         raise SettingError("kv.unknown", f"The reference has no KV cache of the kind {kv!r}.")
     limit_threads(threads)
-    return ReferenceModel(ModelFile.open(path), kv)
+    model = ReferenceModel(ModelFile.open(path), kv)
+    if kv not in _CACHE_TYPES:
+        chosen = settings_of(kv) if settings is None else settings
+        model.quantize(setup_for(chosen, model.params, model.fingerprint, n_ctx, key_layout))
+    return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +89,181 @@ def _read_layer(file: ModelFile, i: int) -> _Layer:
 
 
 class ReferenceModel:
-    """A ``kvquant.engine.ModelBackend``."""
+    """A ``kvquant.backend.ModelBackend``."""
 
     isa = "numpy"
-    prefill_chunk = 128
 
     def __init__(self, file: ModelFile, kv: str) -> None:
         self.params = Hyperparams.from_file(file)
-        self.cache_type = _CACHE_TYPES[kv]
+        self.cache_type = _CACHE_TYPES.get(kv, np.float16)
         self.embedding = file.read("token_embd.weight")
         self.head = self.embedding if self.params.tied else file.read("output.weight")
         self.output_norm = file.read("output_norm.weight")
         self.layers = [_read_layer(file, i) for i in range(self.params.n_layer)]
+        self.setup: CacheSetup | None = None
+        self.pool = PagePool(self.params.head_dim)
 
-    def cache(self, n_ctx: int) -> ReferenceCache:
-        return ReferenceCache(self, n_ctx)
+    @property
+    def fingerprint(self) -> int:
+        """That of ``kvquant.bundle``: controllers name the model they are for by it."""
+        return fingerprint_of(self.output_norm.tobytes())
+
+    @property
+    def prefill_chunk(self) -> int:
+        """Tokens that one ``forward`` should get at most."""
+        return 128 if self.setup is None else QUANTIZED_CHUNK
+
+    def quantize(self, setup: CacheSetup) -> None:
+        """Caches made from now on are quantized."""
+        self.setup = setup
+
+    def cache(self, n_ctx: int) -> ReferenceCache | QuantizedReferenceCache:
+        if self.setup is None:
+            return ReferenceCache(self, n_ctx)
+        return QuantizedReferenceCache(self, KVCache(self.setup, self.pool))
 
     def close(self) -> None:
         """Lets go of the weights, half a gigabyte for a model of 135 million."""
         self.layers = []
         self.embedding = self.head = np.empty((0, 0), np.float32)
 
+    def compute(self, tokens: NDArray[np.int32], attend: Callable[[int, Floats], Floats]) -> Floats:
+        """The states (n, n_embd) after all layers, before the last norm.
+
+        attend: (layer, queries, keys and values of the tokens, (n, n_embd + 2 n_kv_head *
+            head_dim)) to the attention's output (n, n_embd).
+        """
+        eps = self.params.norm_eps
+        x = self.embedding[tokens]
+        for i, layer in enumerate(self.layers):
+            h = _rms_norm(x, layer.attn_norm, eps)
+            x = x + attend(i, h @ layer.qkv.T) @ layer.attn_output.T
+            h = _rms_norm(x, layer.ffn_norm, eps)
+            gate, up = np.split(h @ layer.gate_up.T, 2, axis=1)
+            x = x + (_silu(gate) * up) @ layer.ffn_down.T
+        return x
+
+    def logits(self, x: Floats) -> Floats:
+        """(n, n_vocab) of the states that ``compute`` gave."""
+        return _rms_norm(x, self.output_norm, self.params.norm_eps) @ self.head.T
+
+
+class QuantizedReferenceCache:
+    """A ``kvquant.backend.CacheBackend`` over ``kvquant.cache.KVCache``."""
+
+    def __init__(self, model: ReferenceModel, kv: KVCache) -> None:
+        self._model = model
+        self.kv = kv
+
+    @property
+    def watch(self) -> Watch | None:
+        """Called with (layer, scores (n_head, n, tokens)): scaled, before the softmax, -inf for
+        what a query does not see."""
+        return self.kv.watch
+
+    @watch.setter
+    def watch(self, watch: Watch | None) -> None:
+        self.kv.watch = watch
+
+    @property
+    def length(self) -> int:
+        return self.kv.length
+
+    @property
+    def kv_bytes(self) -> int:
+        return self.kv.kv_bytes
+
+    @property
+    def bits_mean(self) -> float:
+        return self.kv.bits_mean
+
+    @property
+    def page_bytes(self) -> int:
+        """Of the pages that hold cells of this model's caches."""
+        return self.kv.pool.counters.page_bytes
+
+    @property
+    def metadata_bytes(self) -> int:
+        """Of the tags."""
+        return -(-self.kv.classes().size // 2)
+
+    @property
+    def allocations(self) -> int:
+        """Cells that this model's caches have taken so far."""
+        return self.kv.pool.counters.allocations
+
+    @property
+    def fragmentation(self) -> float:
+        """Part of page_bytes that is in no cell."""
+        return self.kv.pool.counters.fragmentation
+
+    @property
+    def ladder(self) -> tuple[int, ...]:
+        """Width in bits of each tag."""
+        return self.kv.ladder
+
+    @property
+    def class_tokens(self) -> list[int]:
+        """Quantized (token, layer, head)s by class."""
+        return self.kv.class_tokens
+
+    @property
+    def front(self) -> int:
+        """The first position that is not quantized."""
+        return self.kv.front
+
+    def classes(self) -> NDArray[np.uint8]:
+        """(n, layers, KV heads) of the quantized tokens in order of position."""
+        return self.kv.classes()
+
+    def truncate(self, n: int) -> None:
+        self.kv.truncate(n)
+
+    def fork(self) -> QuantizedReferenceCache:
+        """A second cache with the same tokens."""
+        return QuantizedReferenceCache(self._model, self.kv.fork())
+
+    def slide(self, n: int) -> None:
+        """Drops the n oldest tokens after the sinks; the others move down by n."""
+        self.kv.slide(n)
+
+    def forward(self, tokens: NDArray[np.int32], n_past: int, rows: int) -> Floats:
+        self.kv.truncate(n_past)
+        found = []
+        # Damaged weights may overflow; the sampler refuses what comes out.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for at in range(0, len(tokens), QUANTIZED_CHUNK):
+                part = tokens[at : at + QUANTIZED_CHUNK]
+                wanted = max(0, at + len(part) - (len(tokens) - rows))
+                found.append(self._step(part, min(wanted, len(part))))
+        return np.concatenate(found)
+
+    def _step(self, tokens: NDArray[np.int32], rows: int) -> Floats:
+        n = len(tokens)
+        x = self._model.compute(tokens, self._attend)
+        measured = self.kv.setup.exact_entropy
+        logits = self._model.logits(x if measured else x[n - rows :])
+        self.kv.finish(tokens, entropy(logits) if measured else None)
+        return logits[len(logits) - rows :]
+
+    def _attend(self, layer: int, qkv: Floats) -> Floats:
+        p, n = self._model.params, len(qkv)
+        heads = qkv.reshape(n, -1, p.head_dim)
+        q, k, v = np.split(heads, [p.n_head, p.n_head + p.n_kv_head], axis=1)
+        return self.kv.attend(layer, to_halves(q), to_halves(k), v).reshape(n, p.n_embd)
+
 
 class ReferenceCache:
-    """A ``kvquant.engine.CacheBackend``; keys are stored after RoPE."""
+    """A ``kvquant.backend.CacheBackend`` in one type of float; keys are stored after RoPE.
+
+    watch: as that of ``QuantizedReferenceCache``.
+    """
 
     def __init__(self, model: ReferenceModel, n_ctx: int) -> None:
         p = model.params
         self._model = model
         self._params = p
+        self.watch: Watch | None = None
         shape = (p.n_layer, p.n_kv_head, n_ctx, p.head_dim)
         self._keys = np.empty(shape, model.cache_type)
         self._values = np.empty(shape, model.cache_type)
@@ -116,24 +288,13 @@ class ReferenceCache:
         self._length = n
 
     def forward(self, tokens: NDArray[np.int32], n_past: int, rows: int) -> Floats:
-        # Damaged weights may overflow; the sampler refuses what comes out.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._forward(tokens, n_past, rows)
-
-    def _forward(self, tokens: NDArray[np.int32], n_past: int, rows: int) -> Floats:
-        eps = self._params.norm_eps
         n = len(tokens)
         self._length = n_past
-        x = self._model.embedding[tokens]
-        for i, layer in enumerate(self._model.layers):
-            h = _rms_norm(x, layer.attn_norm, eps)
-            x = x + self._attend(i, h @ layer.qkv.T, n_past) @ layer.attn_output.T
-            h = _rms_norm(x, layer.ffn_norm, eps)
-            gate, up = np.split(h @ layer.gate_up.T, 2, axis=1)
-            x = x + (_silu(gate) * up) @ layer.ffn_down.T
-        self._length = n_past + n
-        last = _rms_norm(x[n - rows :], self._model.output_norm, eps)
-        return last @ self._model.head.T
+        # Damaged weights may overflow; the sampler refuses what comes out.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            x = self._model.compute(tokens, lambda i, qkv: self._attend(i, qkv, n_past))
+            self._length = n_past + n
+            return self._model.logits(x[n - rows :])
 
     def _attend(self, layer: int, qkv: Floats, n_past: int) -> Floats:
         """Stores the keys and values of n new tokens and attends with their queries.
@@ -156,6 +317,8 @@ class ReferenceCache:
         if n > 1:
             future = np.arange(end) > np.arange(n_past, end)[:, None]
             scores.reshape(p.n_head, n, end)[:, future] = -np.inf
+        if self.watch is not None:
+            self.watch(layer, scores.reshape(p.n_head, n, end).copy())
         out = _softmax(scores) @ values
         return out.reshape(p.n_head, n, p.head_dim).swapaxes(0, 1).reshape(n, p.n_embd)
 

@@ -85,8 +85,10 @@ def test_halves_stay_near_floats(tiny_path: Path, small: ReferenceModel) -> None
 
 
 def test_wrong_calls(tiny_path: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="adaptive"):
-        reference.load(str(tiny_path), threads=1, kv="adaptive")
+    with pytest.raises(SettingError, match="q4_0"):
+        reference.load(str(tiny_path), threads=1, kv="q4_0")
+    with pytest.raises(SettingError, match="multiple of 32"):
+        reference.load(str(tiny_path), threads=1, kv="static4")
     with pytest.raises(ModelFileError):
         reference.load(str(tmp_path / "none"), threads=1, kv="fp16")
 
