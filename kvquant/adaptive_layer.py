@@ -81,8 +81,11 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
             out.append(torch.cat([*parts, held[:, :, self.sinks :].to(self.dtype), new], -2))
         self.keys = torch.cat([self.keys, _narrow(key_states, self.keys.dtype)], -2)
         self.values = torch.cat([self.values, _narrow(value_states, self.keys.dtype)], -2)
-        if not self.record_past and not self.watched:
-            self.settle()
+        if not self.watched:
+            # What is not seen from now on would look as if nobody attended to it.
+            self._mass = None
+            if not self.record_past:
+                self.settle()
         return out[0], out[1]
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -158,7 +161,9 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
 
     def feed_attention(self, weights: Tensor | None) -> None:
         """weights: (batch, query heads, queries, length) of the newest tokens' attention."""
-        if weights is not None:
+        if weights is None:
+            self._mass = None
+        else:
             batch, heads, queries, length = weights.shape
             front = length - (self.keys.shape[-2] - min(self.sinks, self.keys.shape[-2]))
             columns = weights[..., front:].detach().float()
@@ -198,7 +203,13 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
             clean(x[:, :, cut]).permute(2, 0, 1, 3) for x in (self.keys, self.values)
         ]  # (n, batch, heads, dim)
         real = self._real(position, end - start)
-        if n == 0 or _opens_epoch(n):
+        known = self.rule.calibration
+        if known is not None and n == 0:
+            for half, mean, exponent in zip(
+                self._halves, known.means, known.exponents, strict=True
+            ):
+                half.open_known(0, mean, exponent)
+        elif known is None and (n == 0 or _opens_epoch(n)):
             before = raw if n == 0 else self._restored()
             real_before = real if n == 0 else self._real(self.sinks, n)
             for half, x in zip(self._halves, before, strict=True):

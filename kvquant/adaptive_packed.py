@@ -35,7 +35,7 @@ class Packed:
         self.matrix = hadamard(dim, device)
         self.rows = [Rows(row_bytes(dim, bits), device) for bits in ladder]
         self.starts: list[int] = []
-        self.means: list[Tensor] = []  # (heads, dim) halves each
+        self.means: list[Tensor] = []  # (heads, bytes of a row) each, of 8 bits
         self.exponents: list[Tensor] = []  # (heads) int8 each
 
     def open_epoch(self, start: int, x: Tensor, real: Tensor | None) -> None:
@@ -52,13 +52,21 @@ class Packed:
         exponent = torch.where(
             largest > 0, exponent_for(largest), torch.full_like(largest, _DEFAULT_EXPONENT)
         )
+        self.open_known(start, mean, exponent)
+
+    def open_known(self, start: int, mean: Tensor, exponent: Tensor) -> None:
+        """mean: (heads, dim); exponent: (heads)."""
         self.starts.append(start)
-        self.means.append(mean.half())
-        self.exponents.append(exponent.to(torch.int8))
+        self.exponents.append(exponent.to(self.device, torch.int8))
+        self.means.append(encode(clean(mean).to(self.device), 8, self.exponents[-1].int()))
+
+    def mean(self, epoch: int) -> Tensor:
+        """(heads, dim) float32."""
+        return decode(self.means[epoch], 8, self.dim, self.exponents[epoch].int())
 
     def transform(self, x: Tensor) -> Tensor:
         """Of clean float32 (…, heads, dim) of the open epoch."""
-        return clean(x - self.means[-1].float()) @ self.matrix
+        return clean(x - self.mean(-1)) @ self.matrix
 
     def append(self, x: Tensor, tags: Tensor) -> None:
         """x: transformed (n, batch, heads, dim); tags: (n, batch, heads) index of the width."""
@@ -82,8 +90,8 @@ class Packed:
             if index.numel():
                 flat[index] = decode(rows.rows, self.ladder[tag], self.dim, exponent[index])
         x = (flat @ self.matrix).view(n, batch, heads, self.dim)
-        for (a, b), mean in zip(epochs, self.means, strict=True):
-            x[a:b] += mean.float()
+        for epoch, (a, b) in enumerate(epochs):
+            x[a:b] += self.mean(epoch)
         return x
 
     def keep(self, tags: Tensor, n: int) -> None:
@@ -102,9 +110,7 @@ class Packed:
 
     @property
     def small_bytes(self) -> int:
-        return sum(
-            2 * m.numel() + e.numel() for m, e in zip(self.means, self.exponents, strict=True)
-        )
+        return sum(int(x.numel()) for x in (*self.means, *self.exponents))
 
     def _epochs(self, n: int) -> list[tuple[int, int]]:
         return list(zip(self.starts, [*self.starts[1:], n], strict=True))

@@ -9,11 +9,15 @@ the loss to be expected from a relative squared error, so thresholds follow from
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import torch
+
+from kvquant.adaptive_rows import row_bytes
+from kvquant.controller_file import ControllerFile
 
 Tensor = Any
 
@@ -24,12 +28,12 @@ _STEER_GAIN = 2.3
 _STEER_LIMIT = 6.0
 _SOLVE_STEPS = 30
 _SOLVE_RANGE = 40.0
+# How far the signals of single tokens spread around what their head adds.
+_SPREAD = 1.0
 
 
 def vector_bits(dim: int, bits: int) -> int:
     """Stored bits of a vector: codes, scale, and at 8 bits the zero point."""
-    from kvquant.adaptive_rows import row_bytes
-
     return 8 * row_bytes(dim, bits)
 
 
@@ -48,6 +52,48 @@ class Weights:
     mass: float = 0.35
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """What a controller file knows of a layer.
+
+    static: (heads, 2) log2 of the sensitivity of key and value; means: (heads, dim) float32 of keys
+    and of values; exponents: (heads) int8 of their scales; target: bits that are this layer's part.
+    """
+
+    static: Tensor
+    means: tuple[Tensor, Tensor]
+    exponents: tuple[Tensor, Tensor]
+    target: float
+
+
+def calibrations(file: ControllerFile, ladder: tuple[int, ...], body: float) -> list[Calibration]:
+    """Of every layer. body: stored bits per number, over all layers."""
+    arrays = {
+        name: torch.tensor(file.arrays[name].numpy())
+        for name in ("static", "k_mean", "v_mean", "k_exponent", "v_exponent")
+    }
+    dim = arrays["k_mean"].shape[2]
+    cuts = torch.tensor(thresholds(ladder))
+    bits = torch.tensor([vector_bits(dim, b) for b in ladder])
+    spread = _SPREAD * torch.special.ndtri((torch.arange(16) + 0.5) / 16)
+
+    def share(offset: float) -> Tensor:
+        """(layers,) expected bits."""
+        tags = torch.bucketize(arrays["static"][..., None] + spread + offset, cuts)
+        return bits[tags].double().mean((1, 2, 3)) / dim + 2.0 / dim
+
+    parts = share(_solve(lambda offset: float(share(offset).mean()), body))
+    return [
+        Calibration(
+            arrays["static"][i],
+            (arrays["k_mean"][i], arrays["v_mean"][i]),
+            (arrays["k_exponent"][i], arrays["v_exponent"][i]),
+            float(part),
+        )
+        for i, part in enumerate(parts)
+    ]
+
+
 @dataclass
 class LayerRule:
     """The judge of one layer.
@@ -60,6 +106,7 @@ class LayerRule:
     target: float
     dims: tuple[int, int]
     static: Tensor
+    calibration: Calibration | None = None
     weights: Weights = field(default_factory=Weights)
     _reference: Tensor | None = None
     _base: float = 0.0
@@ -73,10 +120,10 @@ class LayerRule:
 
     def signals(self, keys: Tensor, values: Tensor, mass: Tensor | None) -> Tensor:
         """(n, batch, heads, 3): log2 of the squares of transformed keys and values
-        (n, batch, heads, dim), and of the attention received (n, batch, heads) or 0."""
+        (n, batch, heads, dim), and of the attention received (n, batch, heads), NaN for None."""
         k = keys.square().sum(-1).add_(2.0**-40).log2()
         v = values.square().sum(-1).add_(2.0**-40).log2()
-        m = torch.zeros_like(k) if mass is None else mass.add(2.0**-20).log2()
+        m = torch.full_like(k, torch.nan) if mass is None else mass.add(2.0**-20).log2()
         return torch.stack([k, v, m], -1)
 
     def calibrate(self, signals: Tensor) -> None:
@@ -85,14 +132,10 @@ class LayerRule:
         self._reference = reference
         scores = self._scores(signals)
         scores = scores[~scores.isnan().any(-1)]
-        low, high = -_SOLVE_RANGE, _SOLVE_RANGE
-        for _ in range(_SOLVE_STEPS if scores.numel() else 0):
-            middle = (low + high) / 2
-            if self._mean_bits(self._tags(scores, middle)) > self.target:
-                high = middle
-            else:
-                low = middle
-        self._base = (low + high) / 2
+        if scores.numel():
+            self._base = _solve(
+                lambda offset: self._mean_bits(self._tags(scores, offset)), self.target
+            )
 
     def steer(self, bits_mean: float, n: int) -> None:
         """Makes up for ``bits_mean`` of the first n tokens having missed the target."""
@@ -106,7 +149,7 @@ class LayerRule:
     def _scores(self, signals: Tensor) -> Tensor:
         relative = signals - self._reference
         w = self.weights
-        attention = w.mass * relative[..., 2]
+        attention = w.mass * relative[..., 2].nan_to_num(0.0)
         return self.static + torch.stack(
             [
                 w.key_square * relative[..., 0] + attention,
@@ -132,3 +175,15 @@ class LayerRule:
         numbers = sum(int(counts[i].sum()) * self.dims[i] for i in range(2))
         # Four tag bits lie beside each pair.
         return (bits + 4.0 * int(counts[0].sum())) / max(numbers, 1)
+
+
+def _solve(bits_at: Callable[[float], float], wanted: float) -> float:
+    """The offset up to which so many bits are not exceeded."""
+    low, high = -_SOLVE_RANGE, _SOLVE_RANGE
+    for _ in range(_SOLVE_STEPS):
+        middle = (low + high) / 2
+        if bits_at(middle) > wanted:
+            high = middle
+        else:
+            low = middle
+    return low

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from kvquant.errors import BackendMissingError, SettingError
@@ -21,9 +22,11 @@ except ImportError as e:
         "Install the extra: pip install '.[train]'.",
     ) from e
 
-from kvquant.adaptive_layer import AdaptiveLayer
+from kvquant.adaptive_layer import FIRST, AdaptiveLayer
 from kvquant.adaptive_rows import WIDTHS
-from kvquant.adaptive_rule import LayerRule, Weights
+from kvquant.adaptive_rule import Calibration, LayerRule, Weights, calibrations
+from kvquant.bundle import fingerprint_of
+from kvquant.controller_file import CONTROLLER_FILE, ControllerFile
 
 Tensor = Any
 
@@ -70,13 +73,17 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         config: the model's; without it every layer is taken for one of full attention.
         budget_bits: stored bits per number, everything counted; one width in ``ladder`` and any
             large budget give a static cache.
-        window, sinks: tokens at the end and at the start that stay in 16 bits.
-        ladder: one to four of the widths 2, 3, 4, 8, 16, ascending.
+        window, sinks: tokens at the end and at the start that stay in 16 bits; 32 and 4, or what
+            the controller was made for.
+        ladder: one to four of the widths 2, 3, 4, 8, 16, ascending; the controller's, or 2 to 8.
         n_ctx: length that the budget is meant for.
+        controller: a controller file for this model: its channel means and its table of how much
+            layers and heads matter are used. ``for_model`` finds the shipped one.
         attention_mask: (batch, length) of the first prompt; needed only to see padding on the left
             where the model is called without ``position_ids`` (``generate`` gives them).
 
-    Raises SettingError for values that cannot be used.
+    Raises SettingError for values that cannot be used, ControllerFileError for a file that is
+    damaged or of another model.
     """
 
     def __init__(
@@ -84,47 +91,75 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         config: Any = None,
         *,
         budget_bits: float = 3.5,
-        window: int = 32,
-        sinks: int = 4,
-        ladder: tuple[int, ...] = LADDER,
+        window: int | None = None,
+        sinks: int | None = None,
+        ladder: tuple[int, ...] | None = None,
         n_ctx: int = 2048,
+        controller: ControllerFile | Path | str | None = None,
         attention_mask: Tensor | None = None,
         weights: Weights | None = None,
     ) -> None:
-        _check(budget_bits, window, sinks, ladder, n_ctx)
-        self._ladder = tuple(ladder)
-        self._body = max(
-            (budget_bits * n_ctx - 16 * (sinks + window)) / (n_ctx - sinks - window), 0.0
-        )
+        file = _controller(controller, config)
+        window = _first(window, file.window if file else None, 32)
+        sinks = _first(sinks, file.sinks if file else None, 4)
+        self._ladder = tuple(ladder or (file.ladder if file else LADDER))
+        _check(budget_bits, window, sinks, self._ladder, n_ctx)
+        self._body = _body_bits(budget_bits, window, sinks, n_ctx)
         self._weights = weights or Weights()
         self._attention_mask = attention_mask
-        make = partial(AdaptiveLayer, window, sinks, self._make_rule)
+        self._watched = False
+        known = calibrations(file, self._ladder, self._body) if file else []
+        make = partial(AdaptiveLayer, window, sinks)
         # transformers knows which kind of layer stands where; only its plain ones are replaced.
         plain = DynamicCache(config=config).layers if config is not None else []
         if plain:
             super().__init__(
-                layers=[make() if type(layer) is DynamicLayer else layer for layer in plain]
+                layers=[
+                    make(partial(self._make_rule, known[i] if known else None))
+                    if type(layer) is DynamicLayer
+                    else layer
+                    for i, layer in enumerate(plain)
+                ]
             )
         else:
-            super().__init__(layer_class_to_replicate=make)
+            super().__init__(layer_class_to_replicate=partial(make, partial(self._make_rule, None)))
 
-    def _make_rule(self, heads: int, k_dim: int, v_dim: int) -> LayerRule:
+    @classmethod
+    def for_model(cls, model: Any, **settings: Any) -> AdaptiveCache:
+        """A cache for ``model``: with the shipped controller where it was made for these weights,
+        else calibrating itself. settings: as of the constructor; a ``controller`` given here must
+        be this model's."""
+        fingerprint = _fingerprint(model)
+        wanted = settings.pop("controller", None)
+        if wanted is None and CONTROLLER_FILE.exists():
+            shipped = ControllerFile.open(CONTROLLER_FILE)
+            wanted = shipped if shipped.fingerprint == fingerprint else None
+        elif isinstance(wanted, (str, Path)):
+            wanted = ControllerFile.open(Path(wanted), fingerprint=fingerprint)
+        return cls(model.config, controller=wanted, **settings)
+
+    def _make_rule(
+        self, known: Calibration | None, heads: int, k_dim: int, v_dim: int
+    ) -> LayerRule:
         return LayerRule(
-            self._ladder, self._body, (k_dim, v_dim), torch.zeros(heads, 2), self._weights
+            self._ladder,
+            self._body if known is None else known.target,
+            (k_dim, v_dim),
+            torch.zeros(heads, 2) if known is None else known.static,
+            known,
+            self._weights,
         )
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
         """As transformers calls it; the attention's arguments show where padding stands."""
-        if layer_idx >= len(self.layers) or not self.layers[layer_idx].is_initialized:
-            padding = self._padding(key_states, kwargs.get("kwargs") or kwargs)
-        else:
-            padding = None
-        if padding is not None and layer_idx < len(self.layers):
-            layer = self.layers[layer_idx]
-            if isinstance(layer, AdaptiveLayer):
-                layer.padding = padding
+        while self.layer_class_to_replicate is not None and len(self.layers) <= layer_idx:
+            self.layers.append(self.layer_class_to_replicate())
+            self.layers[-1].watched = self._watched
+        layer = self.layers[layer_idx]
+        if isinstance(layer, AdaptiveLayer) and not layer.is_initialized:
+            layer.padding = self._padding(key_states, kwargs.get("kwargs") or kwargs)
         keys, values = super().update(key_states, value_states, layer_idx, *args, **kwargs)
         return keys, values
 
@@ -180,6 +215,7 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
             layer.feed_attention(weights)
 
     def _set_watched(self, watched: bool) -> None:
+        self._watched = watched
         for layer in self._adaptive():
             layer.watched = watched
             if not watched and layer.is_initialized and not layer.record_past:
@@ -209,6 +245,46 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
             body_bits=_mean_body(adaptive),
             class_tokens=_class_tokens(adaptive, self._ladder),
         )
+
+
+def _body_bits(budget_bits: float, window: int, sinks: int, n_ctx: int) -> float:
+    """Bits that are left for packed tokens: without sinks, window and the means of epochs."""
+    packed = n_ctx - sinks - window
+    means = 8 * (1 + max(math.log2(packed / FIRST), 0.0))
+    return max((budget_bits * n_ctx - 16 * (sinks + window) - means) / packed, 0.0)
+
+
+def _first(*values: int | None) -> int:
+    return next(value for value in values if value is not None)
+
+
+def _fingerprint(model: Any) -> int | None:
+    """As controller files name models: by the weights of the last norm."""
+    norm = getattr(model.get_decoder(), "norm", None)
+    weight = getattr(norm, "weight", None)
+    if weight is None:
+        return None
+    return fingerprint_of(weight.detach().float().cpu().contiguous().numpy().tobytes())
+
+
+def _controller(given: ControllerFile | Path | str | None, config: Any) -> ControllerFile | None:
+    if given is None:
+        return None
+    file = given if isinstance(given, ControllerFile) else ControllerFile.open(Path(given))
+    if config is None:
+        raise SettingError("hf.controller", "A controller needs the model's config beside it.")
+    text = config.get_text_config(decoder=True)
+    heads = getattr(text, "num_key_value_heads", text.num_attention_heads)
+    dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    shape = (text.num_hidden_layers, heads, dim)
+    if file.arrays["k_mean"].shape != shape:
+        raise SettingError(
+            "hf.controller",
+            f"{file.name} is for {' x '.join(map(str, file.arrays['k_mean'].shape))} layers, heads"
+            f" and channels, the model has {' x '.join(map(str, shape))}.",
+            "Take the controller of this model, or none.",
+        )
+    return file
 
 
 def _mean_body(layers: list[AdaptiveLayer]) -> float:
