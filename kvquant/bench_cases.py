@@ -67,7 +67,7 @@ class Storage:
 
     bits: float
     bytes: int
-    metadata: float | None = None
+    metadata: float
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Samples:
             "features": self.features or None,
             "bits_mean": None if of is None else round(of.bits, 3),
             "kv_bytes": None if of is None else of.bytes,
-            "metadata_share": None if of is None or of.metadata is None else round(of.metadata, 5),
+            "metadata_share": None if of is None else round(of.metadata, 5),
             "controller_ms_per_token": (
                 round(self.judging_ns / self.judged / 1e6, 4) if self.judged else None
             ),

@@ -63,6 +63,7 @@ class OwnRun:
         params: Hyperparams,
     ) -> None:
         self._stage = stage
+        self._native = engine.native
         self._caches = caches
         self._chunk = chunk
         self._random = np.random.default_rng(0)
@@ -146,16 +147,17 @@ class OwnRun:
     def _stored(self) -> Storage:
         cache = self._caches[0]
         full = self._stage.depth * self._full_token_bytes
-        metadata = getattr(cache, "metadata_bytes", None)
         return Storage(
             bits=16 * cache.kv_bytes / full,
             bytes=cache.kv_bytes,
-            metadata=None if metadata is None else metadata / full,
+            metadata=cache.metadata_bytes / full,
         )
 
     def _judged(self) -> tuple[int, int]:
         """Nanoseconds of judging so far, and the tokens that were judged."""
-        found: tuple[int, int] = getattr(self._caches[0], "judged", (0, 0))
+        if not self._native:
+            return 0, 0
+        found: tuple[int, int] = self._caches[0].judged
         return found
 
     def _tokens(self, n: int) -> NDArray[np.int32]:

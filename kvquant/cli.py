@@ -59,6 +59,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--kv_quant", default=FULL, metavar="KIND", help=f"KV cache: {', '.join(KV_KINDS)}")
     add_options(parser)
     add("--max_seq_len", type=int, default=2048, metavar="N", help="context in tokens (2048)")
+    add(
+        "--slide",
+        action="store_true",
+        help="a full context drops its oldest tokens and goes on, instead of ending the text; "
+        "for quantized KV caches",
+    )
     add("--prompt", help="text to continue; default: standard input, unless it is a terminal")
     add("--chat", action="store_true", help="take the prompt as a user's message, not as text")
     add("--n", type=int, default=128, help="new tokens at most (128)")
@@ -77,7 +83,12 @@ def _run(options: argparse.Namespace) -> int:
         raise SettingError("cli.json", "--json needs a --prompt.")
     path = find_model(options.model, os.environ)
     with Engine.load(
-        path, n_ctx=options.max_seq_len, threads=options.threads, kv=options.kv_quant, **cache
+        path,
+        n_ctx=options.max_seq_len,
+        threads=options.threads,
+        kv=options.kv_quant,
+        slide=options.slide,
+        **cache,
     ) as engine:
         if chatting:
             return _chat(engine, sampling, options.n)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kvquant.engine import KV_KINDS
 from kvquant.errors import SettingError
+from kvquant.kv_settings import KV_KINDS
 
 FULL = "fp16"
 """The kind that stores 16 bits and has no settings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import queue
 import threading
@@ -29,6 +30,9 @@ _POLL_S = 0.05
 
 _LET_GO_S = 5.0
 """A cancelled run ends after the token or the piece of the prompt that it is at."""
+
+_COMPUTED_ANEW = 64
+"""So many tokens of a prompt are rather computed again than cut out of a quantized cache."""
 
 _ROLE_STOPS = ("\nUser:", "\nuser:", "\nuser\n", "\nHuman:", "\nAssistant:", "\nassistant\n")
 """Where a small model goes on with the other side of the conversation, spelled out."""
@@ -166,7 +170,7 @@ class LanguageModel:
             self._beginning = (tokens, session.snapshot())
 
     def _rewind(self, session: Session, prompt: list[int]) -> None:
-        """Goes back to the system message where the prompt shares no more with the session.
+        """Goes back to the system message where the prompt shares little more with the session.
 
         A quantized cache that is cut back has lost the 16 bits of its newest tokens; the copy of
         the beginning has them, so that an answer does not depend on what was asked before.
@@ -175,8 +179,9 @@ class LanguageModel:
             return
         tokens, saved = self._beginning
         held = session.tokens
-        shared = len(tokens) + 1
-        if prompt[: len(tokens)] == tokens and prompt[:shared] != held[:shared]:
+        pairs = zip(held, prompt, strict=False)
+        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if len(tokens) <= shared < min(len(held), len(tokens) + _COMPUTED_ANEW):
             session.restore(saved)
 
     def _attempt(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.config import DialogueConfig, LlmConfig
+from assistant.config import DialogueConfig, KvConfig, LlmConfig
 from assistant.dialogue.doubt import NOT_SURE
 from assistant.dialogue.history import History
 from assistant.dialogue.honesty import HONEST
@@ -19,6 +19,7 @@ from assistant.errors import LlmError, ModelError, PackageError
 from assistant.models import path_of
 from kvquant import Engine
 from tests.kvquant.scripted import Script, scripted_engine
+from tests.kvquant.tiny_controller import write_controller, write_features
 from tests.kvquant.tiny_model import write_tiny
 
 WAIT_S = 30
@@ -374,3 +375,67 @@ def test_what_was_told_before_is_not_doubted(make: Make) -> None:
     history.add("Mozart was born in Salzburg", "Yes.")
     said = llm.answer("It is Salzburg.", user="what is the name of the town", history=history)
     assert said == ["It is Salzburg."]
+
+
+# The KV cache.
+
+
+@pytest.fixture(scope="module")
+def heads_of_32(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that quantized caches take, with a controller beside it."""
+    pytest.importorskip("kvquant._native", reason="the native engine is not built")
+    heads = {"llama__attention.head_count": 2, "llama__attention.head_count_kv": 1}
+    path = write_tiny(tmp_path_factory.mktemp("kv") / "tiny.gguf", **heads)
+    write_features(path.with_name("features.bin"), path)
+    write_controller(path.with_name("ctrl.bin"), path)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["fp16", "static8", "static4", "adaptive"])
+def test_an_answer_does_not_depend_on_what_was_asked_before(heads_of_32: Path, mode: str) -> None:
+    kv = KvConfig(mode=mode, controller=str(heads_of_32.with_name("ctrl.bin")))  # type: ignore[arg-type]
+    cfg = LlmConfig(model=str(heads_of_32), backend="native", threads=1, context=512, kv=kv)
+    dialogue = DialogueConfig(
+        system_prompt="hello the " * 30, temperature=0.0, double_check=False, max_tokens=8
+    )
+
+    def session_after(*questions: str) -> Any:
+        llm = LanguageModel(cfg, dialogue)
+        for question in questions:
+            list(llm.reply(question, facts=[f"It is {question[:5]} now."]))
+        llm._wait_for_the_last(threading.Event())
+        assert llm._session is not None
+        tokens, logits = llm._session.tokens, llm._session.logits()
+        llm.close()
+        return tokens, logits.tolist()
+
+    asked_at_once = session_after("the second question")
+    assert session_after("quite another one, and longer", "the second question") == asked_at_once
+
+
+def test_only_the_beginning_is_gone_back_to(heads_of_32: Path) -> None:
+    """A conversation that goes on keeps what it has computed."""
+    cfg = LlmConfig(
+        model=str(heads_of_32),
+        backend="native",
+        threads=1,
+        context=512,
+        kv=KvConfig(mode="static4"),
+    )
+    llm = LanguageModel(cfg, DialogueConfig(system_prompt="hello the " * 10))
+    llm.load()
+    session = llm._session
+    assert session is not None
+    assert llm._beginning is not None
+    beginning = llm._beginning[0]
+    talk = list(range(5, 105))
+    session.prefill([*beginning, *talk])
+    for kept in (70, 100):
+        llm._rewind(session, [*beginning, *talk[:kept], 200])
+        assert session.tokens == [*beginning, *talk]
+    llm._rewind(session, [*beginning, *talk[:20], 200])
+    assert session.tokens == beginning
+    # What begins otherwise is the session's to cut.
+    llm._rewind(session, [9, 9])
+    assert session.tokens == beginning
+    llm.close()
