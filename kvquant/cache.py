@@ -11,6 +11,7 @@ whenever they are read ("pre_rope"). Channel i of a head meets i + head_dim / 2 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,6 +51,8 @@ class KVCache:
         self.pool = pool if pool is not None else PagePool(s.head_dim)
         self.watch: Watch | None = None
         """Called with (layer, scores (n_head, n, tokens)) in order of position; see ``attend``."""
+        self.judged = (0, 0)
+        """Nanoseconds that features and controller took, and tokens judged."""
         self.length = 0
         self.front = 0
         self._positions: Ints = np.zeros(0, np.int64)
@@ -175,7 +178,7 @@ class KVCache:
         if n == 0:
             return
         classes = self.classes()
-        before = len(classes)
+        before, start = len(classes), time.perf_counter_ns()
         features = (
             None if s.controller is None else s.controller.features(leaving, s.window, s.group)
         )
@@ -191,6 +194,9 @@ class KVCache:
                 found = s.controller.judge(features[turn], leaving.positions[turn], offset)
             classes = np.concatenate([classes, found])
             done = turn.stop
+        if s.controller is not None:
+            took = time.perf_counter_ns() - start
+            self.judged = (self.judged[0] + took, self.judged[1] + n)
         self._append(classes[before:], keys.astype(np.float32), values.astype(np.float32))
         self._positions = np.concatenate([self._positions, leaving.positions])
 

@@ -1,27 +1,22 @@
 """The model in plain numpy float32: the measure of every faster backend.
 
-All weights are dequantized once at load. Matrices are (out, in). Queries and keys keep the
-order of a GGUF file, in which the two channels that RoPE turns together are neighbours.
+Queries and keys come in the order of a GGUF file, in which the two channels that RoPE turns
+together are neighbours; quantized caches get them in their own order.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kvquant.blas import limit_threads
-from kvquant.bundle import fingerprint_of
 from kvquant.cache import KVCache, Watch
 from kvquant.cache_setup import ROTATED, CacheSetup, setup_for
 from kvquant.errors import SettingError
 from kvquant.features import entropy
 from kvquant.gguf import ModelFile
-from kvquant.hyperparams import Hyperparams
 from kvquant.kv_settings import BUDGET_CONTEXT, KV_KINDS, KvSettings, settings_of
-from kvquant.pages import PagePool
+from kvquant.network import Network
 from kvquant.transforms import to_halves
 
 Floats = NDArray[np.float32]
@@ -61,52 +56,15 @@ def load(
     return model
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """qkv: (n_embd + 2 n_kv_head * head_dim, n_embd), queries first; gate_up: (2 n_ff, n_embd)."""
-
-    attn_norm: Floats
-    qkv: Floats
-    attn_output: Floats
-    ffn_norm: Floats
-    gate_up: Floats
-    ffn_down: Floats
-
-
-def _read_layer(file: ModelFile, i: int) -> _Layer:
-    def read(*names: str) -> Floats:
-        parts = [file.read(f"blk.{i}.{name}.weight") for name in names]
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-    return _Layer(
-        attn_norm=read("attn_norm"),
-        qkv=read("attn_q", "attn_k", "attn_v"),
-        attn_output=read("attn_output"),
-        ffn_norm=read("ffn_norm"),
-        gate_up=read("ffn_gate", "ffn_up"),
-        ffn_down=read("ffn_down"),
-    )
-
-
-class ReferenceModel:
+class ReferenceModel(Network):
     """A ``kvquant.backend.ModelBackend``."""
 
     isa = "numpy"
 
     def __init__(self, file: ModelFile, kv: str) -> None:
-        self.params = Hyperparams.from_file(file)
+        super().__init__(file)
         self.cache_type = _CACHE_TYPES.get(kv, np.float16)
-        self.embedding = file.read("token_embd.weight")
-        self.head = self.embedding if self.params.tied else file.read("output.weight")
-        self.output_norm = file.read("output_norm.weight")
-        self.layers = [_read_layer(file, i) for i in range(self.params.n_layer)]
         self.setup: CacheSetup | None = None
-        self.pool = PagePool(self.params.head_dim)
-
-    @property
-    def fingerprint(self) -> int:
-        """That of ``kvquant.bundle``: controllers name the model they are for by it."""
-        return fingerprint_of(self.output_norm.tobytes())
 
     @property
     def prefill_chunk(self) -> int:
@@ -120,32 +78,7 @@ class ReferenceModel:
     def cache(self, n_ctx: int) -> ReferenceCache | QuantizedReferenceCache:
         if self.setup is None:
             return ReferenceCache(self, n_ctx)
-        return QuantizedReferenceCache(self, KVCache(self.setup, self.pool))
-
-    def close(self) -> None:
-        """Lets go of the weights, half a gigabyte for a model of 135 million."""
-        self.layers = []
-        self.embedding = self.head = np.empty((0, 0), np.float32)
-
-    def compute(self, tokens: NDArray[np.int32], attend: Callable[[int, Floats], Floats]) -> Floats:
-        """The states (n, n_embd) after all layers, before the last norm.
-
-        attend: (layer, queries, keys and values of the tokens, (n, n_embd + 2 n_kv_head *
-            head_dim)) to the attention's output (n, n_embd).
-        """
-        eps = self.params.norm_eps
-        x = self.embedding[tokens]
-        for i, layer in enumerate(self.layers):
-            h = _rms_norm(x, layer.attn_norm, eps)
-            x = x + attend(i, h @ layer.qkv.T) @ layer.attn_output.T
-            h = _rms_norm(x, layer.ffn_norm, eps)
-            gate, up = np.split(h @ layer.gate_up.T, 2, axis=1)
-            x = x + (_silu(gate) * up) @ layer.ffn_down.T
-        return x
-
-    def logits(self, x: Floats) -> Floats:
-        """(n, n_vocab) of the states that ``compute`` gave."""
-        return _rms_norm(x, self.output_norm, self.params.norm_eps) @ self.head.T
+        return QuantizedReferenceCache(self, KVCache(self.setup))
 
 
 class QuantizedReferenceCache:
@@ -179,7 +112,7 @@ class QuantizedReferenceCache:
 
     @property
     def page_bytes(self) -> int:
-        """Of the pages that hold cells of this model's caches."""
+        """Of the pages that hold its cells and those of its forks."""
         return self.kv.pool.counters.page_bytes
 
     @property
@@ -189,7 +122,7 @@ class QuantizedReferenceCache:
 
     @property
     def allocations(self) -> int:
-        """Cells that this model's caches have taken so far."""
+        """Cells that it and its forks have taken so far."""
         return self.kv.pool.counters.allocations
 
     @property
@@ -211,6 +144,11 @@ class QuantizedReferenceCache:
     def front(self) -> int:
         """The first position that is not quantized."""
         return self.kv.front
+
+    @property
+    def judged(self) -> tuple[int, int]:
+        """Nanoseconds that features and controller took, and tokens judged."""
+        return self.kv.judged
 
     def classes(self) -> NDArray[np.uint8]:
         """(n, layers, KV heads) of the quantized tokens in order of position."""
@@ -283,6 +221,26 @@ class ReferenceCache:
         per_token = 2 * self._params.n_layer * self._params.n_kv_head * self._params.head_dim
         return self._length * per_token * self._keys.itemsize
 
+    @property
+    def page_bytes(self) -> int:
+        """Of the arrays, which hold the whole context."""
+        return self._keys.nbytes + self._values.nbytes
+
+    @property
+    def fragmentation(self) -> float:
+        """Part of page_bytes that holds nothing."""
+        return 1.0 - self.kv_bytes / self.page_bytes
+
+    metadata_bytes = 0
+    allocations = 2
+    ladder = (16,) * 4
+    class_tokens = (0,) * 16
+    judged = (0, 0)
+
+    def classes(self) -> NDArray[np.uint8]:
+        """None: (0, layers, KV heads)."""
+        return np.zeros((0, self._params.n_layer, self._params.n_kv_head), np.uint8)
+
     def truncate(self, n: int) -> None:
         assert 0 <= n <= self._length, (n, self._length)
         self._length = n
@@ -332,17 +290,6 @@ class ReferenceCache:
         turned[..., 0::2] = even * cos - odd * sin
         turned[..., 1::2] = even * sin + odd * cos
         return turned
-
-
-def _rms_norm(x: Floats, weight: Floats, eps: float) -> Floats:
-    mean_square: Floats = np.mean(x * x, axis=1, keepdims=True)
-    root: Floats = np.sqrt(mean_square + np.float32(eps))
-    return x / root * weight
-
-
-def _silu(x: Floats) -> Floats:
-    growth: Floats = np.exp(-x)
-    return x / (growth + np.float32(1.0))
 
 
 def _softmax(scores: Floats) -> Floats:

@@ -47,7 +47,7 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"controller_file"},
     {"features"},
     {"controller", "native_quantization"},
-    {"attention", "cache_setup"},
+    {"attention", "cache_setup", "network"},
     {"cache"},
     {"backend"},
     {"adaptive_rows"},
