@@ -322,7 +322,14 @@ int CodeCache::blocks(int layer, int head) const {
 
 void CodeCache::blocks(int layer, int head, int cls, int first, int n, CodeBlock* out) const {
   const size_t place = place_of(layer, head);
-  for (int b = first; b < first + n; ++b) *out++ = pointers(cells(place, cls, b), cls);
+  const CellPool::Width k = pool_->width(k_bits(cls)), v = pool_->width(v_bits(cls));
+  const uint16_t* runs = directory(place, cls);
+  for (int b = first, end = first + n; b < end;) {
+    const Cells* c = run(place, runs[b / kRun]);
+    for (int i = b % kRun; i < kRun && b < end; ++i, ++b) {
+      *out++ = {k.codes(c[i].k), k.scales(c[i].k), v.codes(c[i].v), v.scales(c[i].v)};
+    }
+  }
 }
 
 int CodeCache::blocks(int layer, int head, int first, int n, CodeBlock* out,

@@ -26,6 +26,9 @@ class CellPool {
   static constexpr size_t kPageBytes = 65536;
   static constexpr size_t kBlockPages = 64;  // pages that are taken from the system together
 
+  static constexpr int kCellBits = 12;  // of a CellRef
+  static constexpr uint32_t kCellMask = (1u << kCellBits) - 1;
+
   struct Counters {
     size_t allocations = 0;      // blocks of pages taken from the system so far
     size_t pages_taken = 0;      // pages that hold at least one cell
@@ -59,14 +62,27 @@ class CellPool {
   // Whether somebody else refers to the cell too: it must not be written then.
   bool shared(CellRef cell) const;
 
-  uint8_t* codes(CellRef cell, int bits) const {
-    return page(cell) + (cell & kCellMask) * code_bytes_[bits];
+  // Where cells of one width are: valid for cells that are held while it is used.
+  struct Width {
+    uint8_t* const* starts;
+    size_t code_bytes, scale_bytes, scale_start;
+    uint8_t* codes(CellRef cell) const { return page(cell) + (cell & kCellMask) * code_bytes; }
+    // At 16 bits there are none: the pointer is not to be read.
+    uint8_t* scales(CellRef cell) const {
+      return page(cell) + scale_start + (cell & kCellMask) * scale_bytes;
+    }
+
+   private:
+    uint8_t* page(CellRef cell) const {
+      const uint32_t number = cell >> kCellBits;
+      return starts[number / kBlockPages] + number % kBlockPages * kPageBytes;
+    }
+  };
+  Width width(int bits) const {
+    return {starts_.data(), code_bytes_[bits], scale_bytes_[bits], scale_start_[bits]};
   }
-  // nullptr at 16 bits.
-  uint8_t* scales(CellRef cell, int bits) const {
-    return bits == 16 ? nullptr
-                      : page(cell) + scale_start_[bits] + (cell & kCellMask) * scale_bytes_[bits];
-  }
+  uint8_t* codes(CellRef cell, int bits) const { return width(bits).codes(cell); }
+  uint8_t* scales(CellRef cell, int bits) const { return width(bits).scales(cell); }
   size_t code_bytes(int bits) const { return code_bytes_[bits]; }
   size_t scale_bytes(int bits) const { return scale_bytes_[bits]; }
   size_t cells_per_page(int bits) const { return per_page_[bits]; }
@@ -85,8 +101,6 @@ class CellPool {
   class Compaction;
 
  private:
-  static constexpr int kCellBits = 12;
-  static constexpr uint32_t kCellMask = (1u << kCellBits) - 1;
   static constexpr uint16_t kNone = UINT16_MAX;
 
   // Pages with free cells of one width form a list; a free cell's first two bytes name the next.
@@ -101,10 +115,6 @@ class CellPool {
     std::unique_ptr<uint8_t[]> references;
   };
 
-  uint8_t* page(CellRef cell) const {
-    const uint32_t number = cell >> kCellBits;
-    return starts_[number / kBlockPages] + number % kBlockPages * kPageBytes;
-  }
   bool grow();
   void unlink(uint32_t number, uint32_t& head);
   void link(uint32_t number, uint32_t& head);
