@@ -60,8 +60,7 @@ KVQ_API int64_t kvq_row_bytes(int64_t cols, int bits);
 // Groups of a row.
 KVQ_API int64_t kvq_groups(int64_t cols, int64_t group);
 
-// The smallest exponent whose scales reach what `x` [rows][cols] needs; -11 where it needs none.
-// Stored in *exponent.
+// The smallest exponent whose scales reach what `x` [rows][cols] needs, into *exponent.
 KVQ_API int kvq_choose_exponent(const float* x, int64_t rows, int64_t cols, int bits, int64_t group,
                                 int* exponent);
 
@@ -101,7 +100,6 @@ constexpr float kCentre[5] = {0.0f, 0.0f, 0.498f, 0.293f, 0.1675f};
 constexpr int kBelow = 5, kAbove = 6;
 constexpr int64_t kMaxGroup = 65536;
 constexpr int kMaxExponent = 100;
-constexpr int kDefaultExponent = -11;
 constexpr int64_t kMaxBytes = INT64_MAX / 64;
 // Adding and subtracting this rounds a small float half to even.
 constexpr float kRound = 12582912.0f;
@@ -523,12 +521,11 @@ int kvq_choose_exponent(const float* x, int64_t rows, int64_t cols, int bits, in
       largest = s > largest ? s : largest;
     }
   }
-  int chosen = kDefaultExponent;
-  if (largest > 0.0) {
-    // The search may want some codes more than the centre.
-    const int64_t spare = bits == 8 ? 0 : kAbove;
-    chosen = -kMaxExponent;
-    while (chosen < kMaxExponent && scale_above(largest, chosen) + spare > 255) ++chosen;
+  int chosen = -kMaxExponent;
+  // The search may want some codes more than the centre.
+  const int64_t spare = bits == 8 ? 0 : kAbove;
+  while (largest > 0.0 && chosen < kMaxExponent && scale_above(largest, chosen) + spare > 255) {
+    ++chosen;
   }
   *exponent = chosen;
   return KVQ_OK;

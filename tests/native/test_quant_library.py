@@ -344,6 +344,14 @@ def test_every_error_has_its_sentence(library: Library) -> None:
     assert library("version") == 1
 
 
+@pytest.mark.parametrize("bits", [2, 3, 4, 8])
+def test_zeros_alone_stay_next_to_zero(library: Library, bits: int) -> None:
+    x = np.zeros((3, 64), np.float32)
+    q = library.quantize(x, bits, 64)
+    assert q.exponent == quantize(x, bits).exponent
+    assert np.abs(library.dequantize(q, x.shape, bits, 64)).max() < 1e-28
+
+
 def test_nothing_is_written_behind_the_arrays(library: Library) -> None:
     for bits in (2, 3, 4, 8, 16):
         for cols in (1, 15, 16, 17, 31, 33, 65):
