@@ -221,10 +221,8 @@ class TokenPages:
 
     def codes(self, token: int) -> tuple[Vectors, Vectors]:
         """What is stored of one token's key and value."""
-        cls = int(self.classes[token])
-        at = int(np.count_nonzero(self.classes[:token] == cls))
-        key, value = (self._read(half) for half in self._pair(cls))
-        return _pick(key, at), _pick(value, at)
+        keys, values = self._each()
+        return keys[token], values[token]
 
     def requantize(self, classes: Bytes) -> None:
         """New classes for all tokens. A key or value that keeps its width keeps its codes.
@@ -232,11 +230,13 @@ class TokenPages:
         Raises CacheFullError, and then nothing has changed.
         """
         made = TokenPages(self.pool, self.ladder, self.exponents)
+        stored = self._each()
         try:
             for cls in np.unique(classes).tolist():
                 for which, half in enumerate(made._pair(cls)):
                     for token in np.flatnonzero(classes == cls).tolist():
-                        made._extend(half, self._in_width(token, which, half.bits))
+                        vector = stored[which][token]
+                        made._extend(half, self._in_width(vector, which, half.bits))
         except CacheFullError:
             made.clear()
             raise
@@ -318,13 +318,23 @@ class TokenPages:
             np.concatenate([v.zeros for v in found]),
         )
 
-    def _in_width(self, token: int, which: int, bits: int) -> Vectors:
-        """A token's key (0) or value (1) in a width, as stored where it has that width already."""
-        stored = self.codes(token)[which]
-        if stored.bits != bits:
-            exponent = self.exponents[which]
-            stored = encode(decode(stored, exponent), bits, exponent)
-        return _pick(stored, slice(None))
+    def _each(self) -> tuple[dict[int, Vectors], dict[int, Vectors]]:
+        """What is stored of every token's key and value."""
+        keys: dict[int, Vectors] = {}
+        values: dict[int, Vectors] = {}
+        for cls in self.present():
+            tokens = self.places(cls).tolist()
+            for found, half in zip((keys, values), self._pair(cls), strict=True):
+                vectors = self._read(half)
+                found.update({token: _pick(vectors, i) for i, token in enumerate(tokens)})
+        return keys, values
+
+    def _in_width(self, vector: Vectors, which: int, bits: int) -> Vectors:
+        """A key (0) or value (1) in a width; as it is where it has that width already."""
+        if vector.bits == bits:
+            return vector
+        exponent = self.exponents[which]
+        return encode(decode(vector, exponent), bits, exponent)
 
     def _keep(self, kept: NDArray[np.intp], classes: Bytes) -> None:
         """Only these tokens of those with ``classes``, by their place in the order of position."""

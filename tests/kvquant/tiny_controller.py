@@ -12,6 +12,8 @@ from kvquant.gguf import ModelFile
 from kvquant.hyperparams import Hyperparams
 
 N_FEATURES = 13
+TYPICAL = np.array([-6, -7, -5, 2, 2, -6, -6, 4, 4, 4, 6, 0, 0], np.float32)
+"""About what the features of a random model are."""
 BUDGET = [[2.0, -6.0], [3.0, -1.0], [4.0, 3.0], [8.0, 12.0]]
 
 
@@ -66,7 +68,7 @@ def tiny_arrays(n_layer: int, n_head: int, dim: int, seed: int = 0) -> dict[str,
         "k_exponent": rng.integers(-12, -9, (n_layer, n_head)).astype(np.int8),
         "v_exponent": rng.integers(-12, -9, (n_layer, n_head)).astype(np.int8),
         "static": real(n_layer, n_head, 2),
-        "f_mean": real(n_layer, n_head, N_FEATURES, spread=0.5),
+        "f_mean": real(n_layer, n_head, N_FEATURES, spread=0.5) + TYPICAL,
         "f_scale": rng.uniform(0.2, 0.8, (n_layer, n_head, N_FEATURES)).astype(np.float32),
         "embedding": real(n_layer, n_head, 8),
     }
