@@ -21,9 +21,6 @@ from kvquant.session import Session
 LANES = 8
 """Sequences in one pass over the weights."""
 
-KINDS = ("fp16", "static8", "static4", "static3", "static2", "adaptive")
-"""KV caches from the finest to the one that decides for itself."""
-
 Logits = NDArray[np.float32]
 
 
@@ -60,12 +57,12 @@ def opener(path: Path, threads: int, controller: Path | None = None) -> Opener:
     def load(setting: Setting, n_ctx: int) -> Engine:
         options: dict[str, Any] = {}
         if setting.kv == "adaptive":
-            options["controller"] = controller
             if setting.budget is not None:
                 options["budget_bits"] = setting.budget
             if setting.policy is not None:
                 options["policy"] = setting.policy
         if setting.kv != "fp16":
+            options["controller"] = controller
             if setting.window is not None:
                 options["window"] = setting.window
             if setting.sinks is not None:

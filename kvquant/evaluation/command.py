@@ -23,9 +23,13 @@ from kvquant.errors import KvquantError, SettingError
 from kvquant.evaluation import choices, divergence, needle
 from kvquant.evaluation.report import comparisons, empty_row, table
 from kvquant.evaluation.windows import windows
-from kvquant.scoring import KINDS, Opener, Setting, opener
+from kvquant.kv_settings import KV_KINDS
+from kvquant.scoring import Opener, Setting, opener
 
 WHAT = ("kld", "ppl", "hellaswag", "needle")
+MORE = ("layouts",)
+"""Measured only when asked for: it says something about the design, not about a cache."""
+
 _HAYSTACKS = 8
 _INTERRUPTED = 130
 
@@ -38,8 +42,10 @@ def parser() -> argparse.ArgumentParser:
     add = p.add_argument
     add("--data", type=Path, help="folder of the data sets wikitext2, gutenberg, sgd-dialogues, "
         "hellaswag (those that are there); only their held-out parts are used")  # fmt: skip
-    add("--what", default=",".join(WHAT), help="what to measure (default: all)")
-    add("--kv", default=",".join(KINDS), help=f"kinds of cache, of {', '.join(KINDS)}")
+    add("--what", default=",".join(WHAT), help="what to measure: kld, ppl, hellaswag, needle "
+        "(default: these), and layouts: keys stored after their rotation by position or before "
+        "it")  # fmt: skip
+    add("--kv", default=",".join(KV_KINDS), help=f"kinds of cache, of {', '.join(KV_KINDS)}")
     add("--budgets", default="3.0,3.5,4.5", help="average bits of the adaptive cache (3.0,3.5,4.5)")
     add("--policies", default="adaptive", help="how the adaptive cache decides (adaptive); others "
         "are in the controller file: rule, static_table, random, entropy, …")  # fmt: skip
@@ -61,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 
 def settings_of(options: argparse.Namespace) -> list[Setting]:
     """The caches to measure, the 16-bit one first. Raises SettingError."""
-    kinds = _names("kv", options.kv, KINDS)
+    kinds = _names("kv", options.kv, KV_KINDS)
     budgets = _budgets(options.budgets)
     policies = [p.strip() for p in options.policies.split(",") if p.strip()]
     if "adaptive" in kinds and not policies:
@@ -81,7 +87,7 @@ def settings_of(options: argparse.Namespace) -> list[Setting]:
 
 def evaluate(options: argparse.Namespace, open_engine: Opener) -> dict[str, Any]:
     """Everything that was asked for, as it is printed with ``--json``. Raises KvquantError."""
-    what = _names("what", options.what, WHAT)
+    what = _names("what", options.what, WHAT + MORE)
     settings = settings_of(options)
     if options.windows < 1 or options.context < 16 or options.limit < 0:
         raise SettingError(
@@ -124,12 +130,27 @@ def evaluate(options: argparse.Namespace, open_engine: Opener) -> dict[str, Any]
     return report
 
 
+def _layouts(options: argparse.Namespace, path: Path, open_engine: Opener) -> list[dict[str, Any]]:
+    from kvquant.evaluation import layouts
+
+    with open_engine(Setting("fp16"), 1) as engine:
+        (window,) = windows(engine, options.data, layouts.CONTEXT, 1)
+    kinds = [s.kv for s in settings_of(options) if s.kv.startswith("static")]
+    progress = _Progress()
+    rows = layouts.measure(path, window.tokens, kinds, options.threads, progress.show)
+    progress.end()
+    return rows
+
+
 def main(argv: Sequence[str]) -> int:
     """The command; returns its exit code."""
     options = parser().parse_args(argv)
     try:
         path = find_model(options.model, os.environ)
-        report = evaluate(options, opener(path, options.threads, options.controller))
+        open_engine = opener(path, options.threads, options.controller)
+        report = evaluate(options, open_engine)
+        if "layouts" in options.what.split(","):
+            report["layouts"] = _layouts(options, path, open_engine)
         if options.plot is not None:
             from kvquant import plots
 
@@ -148,6 +169,11 @@ def main(argv: Sequence[str]) -> int:
         print(json.dumps(report, ensure_ascii=False, allow_nan=False))
     else:
         print(table(report["rows"], [s.name for s in settings_of(options)]))
+        for row in report.get("layouts", []):
+            print(
+                f"{row['kv']}, keys {row['key_layout']}: KL {row['kld']:.5f}, attention × "
+                f"{row['attention_cost']}"
+            )
         for pair in report["comparisons"]:
             print(
                 f"{pair['other']} against {pair['adaptive']}: KL × {pair['factor']}, difference "
