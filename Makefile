@@ -7,6 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -type f \( -name '*.cpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' \) 2>/dev/null)
 BENCH_DATA ?= ../shared/data
+# Such as --quick, or --peer LLAMA_BENCH for llama.cpp beside ours.
+BENCH_OPTIONS ?=
 
 .PHONY: demo test native-arm lint format bench system clean
 
@@ -38,7 +40,8 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/assistant models fetch --all
-	$(BIN)/python tests/bench/run_all.py --data $(BENCH_DATA) --out docs/benchmarks.md
+	$(BIN)/python tests/bench/run_all.py --data $(BENCH_DATA) --out docs/benchmarks.md \
+	  $(BENCH_OPTIONS)
 
 # The base install: what runs on a Raspberry Pi. No torch.
 $(VENV)/.base: pyproject.toml $(NATIVE) | system

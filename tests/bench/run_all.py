@@ -17,29 +17,28 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import machine
+from engine_tables import Result, engine, process, quality, rows
 
 ROOT = Path(__file__).resolve().parents[2]
-Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """title, what it says, its command (DATA and MODEL are filled in), and its table."""
+    """title, what it says, its command (DATA and MODEL are filled in), and its table.
+
+    quick: options that make it take a minute at most.
+    """
 
     title: str
     about: str
     command: tuple[str, ...]
     table: Callable[[Result], str]
-
-
-def rows(header: str, *lines: str) -> str:
-    columns = header.count("|") + 1
-    return "\n".join([f"| {header} |", "|" + " --- |" * columns, *(f"| {x} |" for x in lines)])
+    quick: tuple[str, ...] = ()
 
 
 def latency(r: Result) -> str:
@@ -77,43 +76,6 @@ def values(r: Result) -> str:
     )
 
 
-def engine(r: Result) -> str:
-    lines = []
-    for row in r["rows"]:
-        speed = row.get("decode_ms_per_token")
-        prefill = row.get("prefill_tok_s")
-        lines.append(
-            f"{row['engine']} | {row['kv']} | {row['depth']} | {row['batch']} | "
-            f"{f'{speed:.2f}' if speed else ''} | {f'{prefill:.0f}' if prefill else ''} | "
-            f"{row['spread']:.2f}"
-        )
-    text = f"Instruction set {r['isa']}, {r['threads']} threads.\n\n"
-    text += rows(
-        "engine | cache | depth | batch | decode ms/token | prefill tokens/s | spread", *lines
-    )
-    if r.get("ratios"):
-        ratios = [
-            f"{name} | {ratio:.2f} | {RATIO_TARGETS.get(name.removeprefix('fp16 '), '')}"
-            for name, ratio in r["ratios"].items()
-        ]
-        text += "\n\nMore is better; llama.cpp's best cache setting counts in each case.\n\n"
-        text += rows("case | times as fast as llama.cpp | at least", *ratios)
-    alone = {x["batch"]: x for x in r["rows"] if x["engine"] == "smolllm" and not x["depth"]}
-    if 1 in alone and 4 in alone:
-        gain = alone[1]["decode_ms_per_token"] / alone[4]["decode_ms_per_token"]
-        text += f"\n\nBatch 4 makes {gain:.2f} × the tokens of batch 1 (at least 2.2)."
-    return text
-
-
-def process(r: Result) -> str:
-    lines = [
-        f"{c['case']} | {c['smolllm']:.2f} | {'' if c['peer'] is None else c['peer']} | "
-        f"{'' if c['ratio'] is None else c['ratio']} | {c['target']}"
-        for c in r["cases"]
-    ]
-    return rows("case | smolllm | llama.cpp | ratio | target", *lines)
-
-
 def pi5(r: Result) -> str:
     kernels = [
         f"{name} | {k['unit']} | {k['instructions']:.0f} | {k['cycles']:.0f}"
@@ -133,68 +95,68 @@ def pi5(r: Result) -> str:
     )
 
 
-# What the project asks of each case.
-RATIO_TARGETS = {
-    "prefill 32": "1.0",
-    "prefill 128": "1.0",
-    "prefill 512": "1.0",
-    "decode depth 0 batch 1": "1.4",
-    "decode depth 0 batch 4": "1.5",
-    "decode depth 1024 batch 1": "2.3",
-    "decode depth 4096 batch 1": "2.5",
-    "decode depth 8000 batch 1": "3.0",
-}
 PEERED = ("Engine", "Engine as a process")
+
+
+def python(arguments: str) -> tuple[str, ...]:
+    """A command of this interpreter."""
+    return (sys.executable, *arguments.split())
+
 
 BENCHES = [
     Bench(
         "Latency of a spoken command",
         "From the last voiced sample to the first sample of the answer, sound played in real "
         "time; wake word, voice activity, recognition, understanding, action and voice included.",
-        (sys.executable, "tests/bench/bench_latency.py", "--n", "20"),
+        python("tests/bench/bench_latency.py --n 20"),
         latency,
+        ("--n", "5"),
     ),
     Bench(
         "Hearing",
         "Human speech through the whole pipeline, cut by its own end-of-turn detection.",
-        (sys.executable, "tests/bench/bench_wer.py", "--data", "DATA"),
+        python("tests/bench/bench_wer.py --data DATA"),
         wer,
     ),
     Bench(
         "Values",
         "Numbers, durations, times and dates of a public specification (recognizers-text), "
         "one moment or value a row.",
-        (sys.executable, "tests/bench/bench_values.py", "--data", "DATA/recognizers-text"),
+        python("tests/bench/bench_values.py --data DATA/recognizers-text"),
         values,
     ),
     Bench(
         "Engine",
-        "Speed of the language model alone; medians.",
-        (
-            sys.executable,
-            "-m",
-            "kvquant.cli",
-            "bench",
-            "--model",
-            "MODEL",
-            "--threads",
-            "2",
-            "--json",
+        "Speed of the language model alone, with every kind of KV cache; medians.",
+        python(
+            "-m kvquant.cli bench --model MODEL --threads 2 --json "
+            "--kv fp16,static8,static4,adaptive --batch_depths 0,4096"
         ),
         engine,
+        tuple("--depths 0,1024 --prefill_depths 1024 --batch_depths 0 --rounds 1".split()),
     ),
     Bench(
         "Engine as a process",
         "Time from starting a process to its first token, peak memory, and decoding while other "
         "programs take every core. Medians; a ratio is ours over llama.cpp's, so less is better.",
-        (sys.executable, "tests/bench/bench_engine.py", "--model", "MODEL"),
+        python("tests/bench/bench_engine.py --model MODEL --kv fp16,static4,adaptive"),
         process,
+        tuple("--kv fp16 --rounds 1".split()),
+    ),
+    Bench(
+        "Quality of the KV caches",
+        "Against the 16-bit cache, on text that no controller was trained on.",
+        python("-m kvquant eval --data DATA --model MODEL --threads 2 --json"),
+        quality,
+        tuple(
+            "--what kld,ppl --windows 2 --context 512 --kv fp16,static4,adaptive --budgets 3.5".split()
+        ),
     ),
     Bench(
         "Engine on a Raspberry Pi 5, modelled",
         "Not measured: cycles of the inner loops as llvm-mca counts them for Neoverse N1, and the "
         "bytes of a token at an assumed memory speed.",
-        (sys.executable, "tests/bench/model_pi5.py"),
+        python("tests/bench/model_pi5.py"),
         pi5,
     ),
 ]
@@ -206,8 +168,9 @@ def model_path() -> str:
     return str(path_of("smollm2-135m-instruct"))
 
 
-def run(bench: Bench, data: Path | None, peer: str | None) -> str:
-    command = list(bench.command)
+def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> str:
+    """One section: the command and what it found, or why there is nothing."""
+    command = [*bench.command, *(bench.quick if quick else ())]
     if any("DATA" in part for part in command) and (data is None or not data.is_dir()):
         return "Left out: the public data is not here."
     shown = " ".join(command).replace(sys.executable, ".venv/bin/python")
@@ -230,6 +193,7 @@ def main() -> int:
     parser.add_argument("--peer", help="path of llama.cpp's llama-bench")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--only", help="run the benchmarks whose title contains this")
+    parser.add_argument("--quick", action="store_true", help="some minutes; figures are rough")
     args = parser.parse_args()
     about = machine.describe()
     parts = [
@@ -243,7 +207,8 @@ def main() -> int:
         if args.only and args.only.lower() not in bench.title.lower():
             continue
         print(f"{bench.title} …", file=sys.stderr, flush=True)
-        parts += [f"## {bench.title}", bench.about, run(bench, args.data, args.peer)]
+        found = run(bench, args.data, args.peer, quick=args.quick)
+        parts += [f"## {bench.title}", bench.about, found]
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(args.out)
