@@ -148,8 +148,9 @@ BENCHES = [
         "Against the 16-bit cache, on text that no controller was trained on.",
         python("-m kvquant eval --data DATA --model MODEL --threads 2 --json"),
         quality,
-        tuple(
-            "--what kld,ppl --windows 2 --context 512 --kv fp16,static4,adaptive --budgets 3.5".split()
+        (
+            *"--what kld,ppl --windows 2 --context 512".split(),
+            *"--kv fp16,static4,adaptive --budgets 3.5".split(),
         ),
     ),
     Bench(
