@@ -18,7 +18,7 @@ from kvquant.kv_settings import class_bits, settings_of
 from kvquant.pages import PAGE_BYTES, PagePool
 from kvquant.reference import QuantizedReferenceCache, ReferenceModel
 from tests.kvquant.tiny_controller import write_controller, write_features
-from tests.kvquant.tiny_model import gguf_bytes, tiny_metadata, tiny_tensors
+from tests.kvquant.tiny_model import write_wide
 
 L, H, G, D = 2, 2, 2, 32
 FULL = (16,) * 4
@@ -328,15 +328,9 @@ def test_watching_scores() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with heads of 32, tame enough that small errors stay small, and a controller."""
+    """A model with heads of 32, and a controller."""
     folder = tmp_path_factory.mktemp("wide")
-    tensors = tiny_tensors(0, d=128, kv=64)
-    for name, (shape, kind, raw) in tensors.items():
-        if len(shape) == 2:
-            half = np.frombuffer(raw, "<f4") * np.float32(0.5)
-            tensors[name] = (shape, kind, half.tobytes())
-    model = folder / "wide.gguf"
-    model.write_bytes(gguf_bytes(tiny_metadata(llama__embedding_length=128), tensors))
+    model = write_wide(folder / "wide.gguf")
     write_controller(folder / "ctrl-w.bin", model)
     write_features(folder / "features-w.bin", model)
     return folder

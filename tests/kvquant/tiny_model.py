@@ -130,3 +130,15 @@ def tiny_tensors(
 def write_tiny(path: Path, seed: int = 0, **changes: Any) -> Path:
     path.write_bytes(gguf_bytes(tiny_metadata(**changes), tiny_tensors(seed)))
     return path
+
+
+def write_wide(path: Path, seed: int = 0) -> Path:
+    """A model with heads of 32, which quantized caches can have, and weights tame enough that small
+    errors stay small."""
+    tensors = tiny_tensors(seed, d=128, kv=64)
+    for name, (shape, kind, raw) in tensors.items():
+        if len(shape) == 2:
+            half = np.frombuffer(raw, "<f4") * np.float32(0.5)
+            tensors[name] = (shape, kind, half.tobytes())
+    path.write_bytes(gguf_bytes(tiny_metadata(llama__embedding_length=128), tensors))
+    return path
