@@ -53,7 +53,21 @@ struct Stream {
   const Kernels& kernels;
   uint64_t seed = 1;
   int classes = kClasses;
+  mutable std::vector<float> known{};
 
+  // Cosine and sine of a position's angles, [head_dim / 2][2]; kept, as emulators compute them
+  // slowly.
+  const float* turns(int position) const {
+    const size_t width = model.frequencies.size() * 2;
+    while (known.size() <= static_cast<size_t>(position) * width) {
+      const double p = static_cast<double>(known.size() / width);
+      for (const float frequency : model.frequencies) {
+        known.push_back(static_cast<float>(std::cos(p * static_cast<double>(frequency))));
+        known.push_back(static_cast<float>(std::sin(p * static_cast<double>(frequency))));
+      }
+    }
+    return known.data() + static_cast<size_t>(position) * width;
+  }
   // Key before RoPE, and value; [head_dim], about Gaussian.
   void raw(int t, int place, float* k, float* v) const {
     Random random(seed * 1000003 + static_cast<uint64_t>(t) * 4099 + static_cast<uint64_t>(place));
@@ -66,11 +80,9 @@ struct Stream {
     const int dim = model.shape.head_dim, half = dim / 2;
     raw(t, place, k, v);
     const size_t at = static_cast<size_t>(place * dim);
+    const float* turn = turns(position);
     for (int i = 0; i < half; ++i) {
-      const double angle =
-          position * static_cast<double>(model.frequencies[static_cast<size_t>(i)]);
-      const float a = k[i], b = k[half + i];
-      const auto c = static_cast<float>(std::cos(angle)), s = static_cast<float>(std::sin(angle));
+      const float a = k[i], b = k[half + i], c = turn[2 * i], s = turn[2 * i + 1];
       k[i] = a * c - b * s;
       k[half + i] = a * s + b * c;
     }

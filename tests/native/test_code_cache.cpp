@@ -23,10 +23,10 @@ CodeCache make(const CacheSetup& s, std::shared_ptr<CellPool> pool = nullptr) {
 }  // namespace
 
 TEST(code_cache_codes_do_not_depend_on_how_it_was_filled) {
-  for (const int dim : {32, 64, 96, 128}) {
+  for (const int dim : {32, 64, 96}) {
     const CacheSetup setup{.head_dim = dim};
     std::vector<uint8_t> first;
-    for (const int chunk : {1, 7, 64, 300}) {
+    for (const int chunk : {1, 64, 300}) {
       CodeCache cache = make(setup);
       const Stream stream{cache.model(), kernels()};
       feed(cache, stream, 300, chunk);

@@ -35,7 +35,7 @@ size_t cells_held(const CellPool& pool) {
 }  // namespace
 
 TEST(code_cache_truncates_anywhere_and_fills_again) {
-  const CacheSetup setup{.capacity = 300};
+  const CacheSetup setup{.layers = 1, .capacity = 300};
   CodeCache cache = make(setup);
   const Stream stream{cache.model(), kernels()};
   feed(cache, stream, 300, 64);
@@ -48,7 +48,7 @@ TEST(code_cache_truncates_anywhere_and_fills_again) {
     CHECK(cache.length() == left && cache.front() == std::clamp(left, 4, front), "%d", n);
     CHECK(wrong_tokens(cache, stream, 4) == 0, "%d", n);
     // The same as a cache that never held more, but for the window that has been quantized already.
-    CHECK(cache.kv_bytes() <= static_cast<size_t>(left) * 6 * 256 + 18);
+    CHECK(cache.kv_bytes() <= static_cast<size_t>(left) * 3 * 256 + 18);
     feed(cache, stream, 300 - left, n % 2 ? 1 : 64);
     CHECK(contents(cache) == full, "%d", n);
   }
@@ -302,8 +302,8 @@ TEST(code_cache_slides_apart_from_its_forks) {
 }
 
 TEST(code_cache_loses_nothing_when_the_pool_is_exhausted) {
-  const CacheSetup setup{.layers = 4, .capacity = 2000};
-  const auto pool = pool_of(setup, 25);
+  const CacheSetup setup{.layers = 2, .capacity = 2000};
+  const auto pool = pool_of(setup, 10);
   CodeCache cache = make(setup, pool);
   const Stream stream{cache.model(), kernels()};
   std::string code;
@@ -317,7 +317,7 @@ TEST(code_cache_loses_nothing_when_the_pool_is_exhausted) {
   CHECK(ERROR_CODE((void)cache.fork()) == "memory");
   CHECK(contents(cache) == full);
   const std::vector<uint8_t> most(static_cast<size_t>(cache.front() - 4), 15);
-  CHECK(ERROR_CODE(cache.requantize(2, 1, most.data())) == "memory");
+  CHECK(ERROR_CODE(cache.requantize(1, 1, most.data())) == "memory");
   CHECK(contents(cache) == full);
   std::vector<int32_t> tokens;
   CHECK(ERROR_CODE(tokens = cache.restore(
@@ -332,7 +332,7 @@ TEST(code_cache_loses_nothing_when_the_pool_is_exhausted) {
   copy.requantize(1);
   CHECK(contents(cache) == contents(copy));
   const size_t pages = pool->counters().pages_taken;
-  CHECK(pages <= 21, "%zu", pages);
+  CHECK(pages <= 9, "%zu", pages);
   feed(cache, stream, 60, 1);
   code.clear();
   while (code.empty() && cache.length() < 2000) code = ERROR_CODE(feed(cache, stream, 1, 1));
@@ -345,14 +345,14 @@ TEST(code_cache_loses_nothing_when_the_pool_is_exhausted) {
 }
 
 TEST(code_cache_compacts) {
-  const CacheSetup setup{.layers = 4, .capacity = 2000};
+  const CacheSetup setup{.layers = 3, .capacity = 800};
   const auto pool = pool_of(setup, 400);
   CodeCache cache = make(setup, pool);
   const Stream stream{cache.model(), kernels()};
   {
     // Two caches that grow side by side have cells in the same pages.
     CodeCache other = make(setup, pool);
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 35; ++i) {
       feed(cache, stream, 20, 20);
       feed(other, stream, 20, 20);
     }
