@@ -25,7 +25,6 @@ from kvquant.vector_format import (
     encode,
     exponent_for,
     pack,
-    row_bytes,
     scale_wanted,
     tame,
     unpack,
@@ -191,10 +190,3 @@ def _groups(rows: NDArray[Any], group: int) -> list[NDArray[Any]]:
     whole = n // group * group
     parts = [rows[:, :whole].reshape(n_rows, -1, group)] if whole else []
     return parts + ([rows[:, None, whole:]] if whole < n else [])
-
-
-def packed_bytes(shape: tuple[int, ...], bits: int, group: int = 64) -> int:
-    """Bytes that ``quantize`` holds for a tensor of this shape."""
-    n_rows, n = _rows_of(shape)
-    beside = {8: 2, 16: 0}.get(bits, 1)
-    return n_rows * (row_bytes(n, bits) + beside * -(-n // group))

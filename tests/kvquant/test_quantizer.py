@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from kvquant import adaptive_quantize, dequantize, quantize
 from kvquant.errors import SettingError
-from kvquant.quantizer import MixedTensor, QuantizedTensor, packed_bytes
+from kvquant.quantizer import MixedTensor, QuantizedTensor
 from kvquant.vector_format import WIDTHS
 
-RELATIVE_ERROR = {2: 0.122, 3: 0.039, 4: 0.012, 8: 6e-5, 16: 1e-7}
+RELATIVE_ERROR = {2: 0.116, 3: 0.0345, 4: 0.0093, 8: 3.3e-5, 16: 5e-8}
 """Of Gaussian numbers in groups of 64: mean squared error over mean square."""
 
 NUMBERS = arrays(
@@ -29,6 +29,14 @@ def one(x: Any, bits: int, group: int = 64) -> QuantizedTensor:
     found = quantize(x, bits, group)
     assert isinstance(found, QuantizedTensor)
     return found
+
+
+def packed_bytes(shape: tuple[int, ...], bits: int, group: int = 64) -> int:
+    """What a tensor of this shape must take: codes, one scale byte a group, two at 8 bits."""
+    n = shape[-1] if shape else 1
+    groups = -(-n // group)
+    beside = {8: 2 * groups, 16: 0}.get(bits, groups)
+    return int(np.prod(shape[:-1])) * (-(-n * bits // 8) + beside)
 
 
 def gaussian(*shape: int, seed: int = 1) -> np.ndarray:
