@@ -141,6 +141,17 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 }
 
 inline F f_min(F x, F y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+inline float f_first(F x) { return _mm256_cvtss_f32(x.a); }
+inline F f_split(F x, F* n) {
+  *n = {_mm256_floor_ps(x.a), _mm256_floor_ps(x.b)};
+  return f_sub(x, *n);
+}
+inline __m256 ldexp_8(__m256 p, __m256 n) {
+  const __m256i e = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
+  const __m256 scaled = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), e));
+  return _mm256_and_ps(_mm256_cmp_ps(n, _mm256_set1_ps(-126.0f), _CMP_GE_OQ), scaled);
+}
+inline F f_ldexp(F p, F n) { return {ldexp_8(p.a, n.a), ldexp_8(p.b, n.b)}; }
 template <int H>
 inline F f_swap(F x) {
   if constexpr (H == 1) return {_mm256_permute_ps(x.a, 0xB1), _mm256_permute_ps(x.b, 0xB1)};
@@ -174,24 +185,46 @@ inline F f_keep_lanes(F s, unsigned bits) {
   };
   return {keep(s.a, bits), keep(s.b, bits >> 8)};
 }
-constexpr int kFlip = 0;
-constexpr int kStreams = 1;
 inline void w_store(uint8_t* p, W w) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), w.a);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), w.b);
 }
-inline W w_or(W x, W y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
-inline W w_flip(W w) { return w; }
-template <int S, int M>
-inline __m256i bits_32(__m256i v) {
-  if constexpr (S > 0) v = _mm256_srli_epi16(v, S);
-  if constexpr (S < 0) v = _mm256_slli_epi16(v, -S);
-  return _mm256_and_si256(v, _mm256_set1_epi8(M));
+inline W w_flip(W w) {
+  const __m256i top = _mm256_set1_epi8(-128);
+  return {_mm256_xor_si256(w.a, top), _mm256_xor_si256(w.b, top)};
+}
+template <int S>
+inline W w_shift(W w) {
+  if constexpr (S > 0) return {_mm256_srli_epi16(w.a, S), _mm256_srli_epi16(w.b, S)};
+  if constexpr (S < 0) return {_mm256_slli_epi16(w.a, -S), _mm256_slli_epi16(w.b, -S)};
 }
 template <int S, int M>
 inline W w_bits(W w) {
-  return {bits_32<S, M>(w.a), bits_32<S, M>(w.b)};
+  if constexpr (S > 0) w = w_shift<S>(w);
+  const __m256i m = _mm256_set1_epi8(M);
+  return {_mm256_and_si256(w.a, m), _mm256_and_si256(w.b, m)};
 }
+inline __m256i merge_32(__m256i a, __m256i b) {
+  const __m256i m = _mm256_set1_epi8(0x33);
+  return _mm256_or_si256(_mm256_and_si256(m, a), _mm256_andnot_si256(m, b));
+}
+inline W w_merge(W x, W y) { return {merge_32(x.a, y.a), merge_32(x.b, y.b)}; }
+
+// Products take 16-bit numbers here; the integers that meet them are the same.
+constexpr int kFlipKeys = 0, kFlipValues = 0, kNumberBytes = 64, kSums = 3;
+using KeyDot = Dot;
+using ValueDot = Dot;
+inline KeyDot key_zero() { return dot_zero(); }
+inline ValueDot value_zero() { return dot_zero(); }
+inline void key_step(KeyDot& dot, const W& w, const int8_t* v, int j) {
+  dot_step(dot, prepare4(w), v, j);
+}
+inline void value_step(ValueDot& dot, const W& w, const int8_t* v, int j) {
+  dot_step(dot, prepare4(w), v, j);
+}
+inline F key_end(const KeyDot& dot) { return dot_end(dot); }
+inline F value_end(const ValueDot& dot) { return dot_end(dot); }
+inline void store_bytes(const F v[2], int8_t* codes) { quantize_codes(v, f_set1(1.0f), codes); }
 
 #include "kernels/vector_kernels.inl"
 #include "kernels/cache_kernels.inl"

@@ -90,6 +90,13 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
 }
 
 inline F f_min(F a, F b) { return _mm512_min_ps(a, b); }
+inline float f_first(F a) { return _mm512_cvtss_f32(a); }
+// The scaling takes the floor itself; what is left of an infinity is 0.
+inline F f_split(F x, F* n) {
+  *n = x;
+  return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+inline F f_ldexp(F p, F n) { return _mm512_scalef_ps(p, n); }
 template <int H>
 inline F f_swap(F x) {
   if constexpr (H == 1) return _mm512_permute_ps(x, 0xB1);
@@ -109,16 +116,40 @@ inline F f_scales(const uint8_t* p, int exponent) {
 inline F f_keep_lanes(F s, unsigned bits) {
   return _mm512_mask_mov_ps(_mm512_set1_ps(-__builtin_inff()), static_cast<__mmask16>(bits), s);
 }
-constexpr int kFlip = 0;
-constexpr int kStreams = 2;
 inline void w_store(uint8_t* p, W w) { _mm512_storeu_si512(p, w); }
-inline W w_or(W a, W b) { return _mm512_or_si512(a, b); }
-inline W w_flip(W w) { return w; }
+inline W w_flip(W w) { return _mm512_xor_si512(w, _mm512_set1_epi8(-128)); }
+template <int S>
+inline W w_shift(W w) {
+  return S > 0 ? _mm512_srli_epi16(w, S) : _mm512_slli_epi16(w, -S);
+}
 template <int S, int M>
 inline W w_bits(W w) {
-  if constexpr (S > 0) w = _mm512_srli_epi16(w, S);
-  if constexpr (S < 0) w = _mm512_slli_epi16(w, -S);
+  if constexpr (S > 0) w = w_shift<S>(w);
   return _mm512_and_si512(w, _mm512_set1_epi8(M));
+}
+inline W w_merge(W a, W b) {
+  return _mm512_ternarylogic_epi32(_mm512_set1_epi8(0x33), a, b, 0xCA);  // mask ? a : b
+}
+
+// Keys' codes are the unsigned operand, values' codes the signed one.
+constexpr int kFlipKeys = 0, kFlipValues = 128, kNumberBytes = 32, kSums = 12;
+using KeyDot = __m512i;
+using ValueDot = __m512i;
+inline KeyDot key_zero() { return _mm512_setzero_si512(); }
+inline ValueDot value_zero() { return _mm512_setzero_si512(); }
+inline void key_step(KeyDot& dot, W w, const int8_t* v, int j) {
+  dot = _mm512_dpbusd_epi32(dot, w, quad(v + 4 * j));
+}
+inline void value_step(ValueDot& dot, W w, const int8_t* v, int j) {
+  dot = _mm512_dpbusd_epi32(dot, quad(v + 4 * j), w);
+}
+inline F key_end(KeyDot dot) { return _mm512_cvtepi32_ps(dot); }
+inline F value_end(ValueDot dot) { return _mm512_cvtepi32_ps(dot); }
+inline void store_bytes(const F v[2], int8_t* codes) {
+  for (int i = 0; i < 2; ++i) {
+    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v[i]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + 16 * i), bytes);
+  }
 }
 
 #include "kernels/vector_kernels.inl"

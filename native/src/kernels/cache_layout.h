@@ -15,9 +15,11 @@
 namespace kvq {
 
 constexpr float kLargestHalf = 65504.0f;
-// Scale codes tried: the centre's - 5 .. + 6, which stays within 1 % of trying all of them.
-constexpr int kScaleCandidates = 12;
-constexpr int kBelowCentre = 5;
+// Rows of numbers that are all below this count as zeros: their inverse might overflow.
+constexpr float kLeastTop = 1e-30f;
+// Scale codes tried around the centre's, which stays within 1 % of trying all of them.
+constexpr int kBelowCentre = 7, kAboveCentre = 8;
+constexpr int kScaleCandidates = kBelowCentre + 1 + kAboveCentre;
 // Best scale of a Gaussian vector over its root mean square; [bits].
 constexpr float kCentre[5] = {0.0f, 0.0f, 0.498f, 0.293f, 0.1675f};
 

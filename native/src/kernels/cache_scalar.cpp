@@ -60,7 +60,7 @@ int best_scale(const float* x, int dim, int bits, int exponent) {
   int best = 0;
   float least = std::numeric_limits<float>::infinity();
   for (int i = 0; i < kScaleCandidates; ++i) {
-    const int code = std::clamp(centre - kBelowCentre + i, 0, 255);
+    const int code = std::clamp(centre, kBelowCentre, 255 - kAboveCentre) - kBelowCentre + i;
     const float s = decode_scale(static_cast<uint8_t>(code), exponent), half_step = 0.5f / s;
     float error = 0.0f;
     for (int d = 0; d < dim; ++d) {
@@ -234,7 +234,7 @@ void mlp_layer(const MlpLayer& layer, const float* x, int rows, float* y) {
   for (int r = 0; r < rows; ++r, x += layer.n_in, y += layer.n_out) {
     float largest = 0.0f;
     for (int i = 0; i < layer.n_in; ++i) largest = std::max(largest, std::fabs(x[i]));
-    const float inverse = largest > 0.0f ? 127.0f / largest : 0.0f, scale = largest / 127.0f;
+    const float inverse = largest > kLeastTop ? 127.0f / largest : 0.0f, scale = largest / 127.0f;
     for (int j = 0; j < layer.n_out; ++j) {
       int32_t sum = 0;
       for (int i = 0; i < layer.n_in; ++i) {

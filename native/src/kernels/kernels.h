@@ -59,9 +59,9 @@ struct CodeList {
 // Queries of one KV head, prepared once for all its lists.
 struct CodeQueries {
   alignas(64) int8_t codes[kMaxQueries * 2 * kMaxHeadDim];  // the instruction set's own order
-  float scale[kMaxQueries];       // of the 16-bit integers that the codes make up
-  int32_t code_sum[kMaxQueries];  // sum of these integers
-  const float* values;            // the queries themselves: the caller's, who keeps them
+  float scale[kMaxQueries];                                 // of the integers that the codes are
+  int32_t code_sum[kMaxQueries];                            // sum of these integers
+  const float* values;  // the queries themselves: the caller's, who keeps them
   int n_queries, head_dim;
 };
 

@@ -74,9 +74,44 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return vaddvq_s32(sum);
 }
 
-constexpr int kFlip = 0;
-constexpr int kStreams = 1;
-inline W w_flip(W w) { return w; }
+// A product of two bytes fits 16 bits; pairs of them are added into 32.
+struct KeyDot {
+  int32x4_t v[8];  // two partial sums a lane
+};
+struct ValueDot {
+  uint32x4_t v[8];
+};
+inline KeyDot key_zero() {
+  KeyDot dot;
+  for (int i = 0; i < 8; ++i) dot.v[i] = vdupq_n_s32(0);
+  return dot;
+}
+inline ValueDot value_zero() {
+  ValueDot dot;
+  for (int i = 0; i < 8; ++i) dot.v[i] = vdupq_n_u32(0);
+  return dot;
+}
+inline void key_step(KeyDot& dot, const W& w, const int8_t* v, int j) {
+  const int8x16_t numbers = quad(v + 4 * j);
+  for (int i = 0; i < 4; ++i) {
+    const int8x16_t c = vreinterpretq_s8_u8(w.v[i]);
+    dot.v[2 * i] = vpadalq_s16(dot.v[2 * i], vmull_s8(vget_low_s8(c), vget_low_s8(numbers)));
+    dot.v[2 * i + 1] = vpadalq_s16(dot.v[2 * i + 1], vmull_high_s8(c, numbers));
+  }
+}
+inline void value_step(ValueDot& dot, const W& w, const int8_t* v, int j) {
+  const uint8x16_t numbers = vreinterpretq_u8_s8(quad(v + 4 * j));
+  for (int i = 0; i < 4; ++i) {
+    dot.v[2 * i] = vpadalq_u16(dot.v[2 * i], vmull_u8(vget_low_u8(w.v[i]), vget_low_u8(numbers)));
+    dot.v[2 * i + 1] = vpadalq_u16(dot.v[2 * i + 1], vmull_high_u8(w.v[i], numbers));
+  }
+}
+inline F key_end(const KeyDot& dot) {
+  KVQ_EACH(vcvtq_f32_s32(vpaddq_s32(dot.v[2 * i], dot.v[2 * i + 1])))
+}
+inline F value_end(const ValueDot& dot) {
+  KVQ_EACH(vcvtq_f32_u32(vpaddq_u32(dot.v[2 * i], dot.v[2 * i + 1])))
+}
 
 #include "kernels/vector_kernels.inl"
 #include "kernels/cache_kernels.inl"

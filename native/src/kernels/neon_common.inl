@@ -52,6 +52,17 @@ inline F f_keep_first(F s, int n) {
 }
 
 inline F f_min(F x, F y) { KVQ_EACH(vminq_f32(x.v[i], y.v[i])) }
+inline float f_first(F x) { return vgetq_lane_f32(x.v[0], 0); }
+inline F f_split(F x, F* n) {
+  for (int i = 0; i < 4; ++i) n->v[i] = vrndmq_f32(x.v[i]);
+  return f_sub(x, *n);
+}
+inline F f_ldexp(F p, F n) {
+  KVQ_EACH(vreinterpretq_f32_u32(
+      vandq_u32(vcgeq_f32(n.v[i], vdupq_n_f32(-126.0f)),
+                vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_f32(p.v[i]),
+                                                vshlq_n_s32(vcvtq_s32_f32(n.v[i]), 23))))))
+}
 template <int H>
 inline F f_swap(F x) {
   if constexpr (H == 1) {
@@ -111,16 +122,41 @@ inline W w_high(W w) {
 inline void w_store(uint8_t* p, W w) {
   for (int i = 0; i < 4; ++i) vst1q_u8(p + 16 * i, w.v[i]);
 }
-inline W w_or(W x, W y) {
-  for (int i = 0; i < 4; ++i) x.v[i] = vorrq_u8(x.v[i], y.v[i]);
-  return x;
+inline W w_flip(W w) {
+  for (int i = 0; i < 4; ++i) w.v[i] = veorq_u8(w.v[i], vdupq_n_u8(128));
+  return w;
 }
-template <int S, int M>
-inline W w_bits(W w) {
+template <int S>
+inline W w_shift(W w) {
   for (int i = 0; i < 4; ++i) {
     if constexpr (S > 0) w.v[i] = vshrq_n_u8(w.v[i], S);
     if constexpr (S < 0) w.v[i] = vshlq_n_u8(w.v[i], -S);
-    w.v[i] = vandq_u8(w.v[i], vdupq_n_u8(M));
   }
   return w;
+}
+template <int S, int M>
+inline W w_bits(W w) {
+  if constexpr (S > 0) w = w_shift<S>(w);
+  // What a shift by 4 leaves are 4 bits.
+  for (int i = 0; (S < 4 || M < 15) && i < 4; ++i) w.v[i] = vandq_u8(w.v[i], vdupq_n_u8(M));
+  return w;
+}
+inline W w_merge(W a, W b) {
+  for (int i = 0; i < 4; ++i) a.v[i] = vbslq_u8(vdupq_n_u8(0x33), a.v[i], b.v[i]);
+  return a;
+}
+
+// Numbers of 8 bits for the quantized cache, in order.
+constexpr int kFlipKeys = 128, kFlipValues = 0, kNumberBytes = 32, kSums = 3;
+inline void store_bytes(const F v[2], int8_t* codes) {
+  for (int i = 0; i < 4; ++i) {
+    const int16x4_t a = vmovn_s32(vcvtq_s32_f32(v[i / 2].v[i % 2 * 2]));
+    const int16x4_t b = vmovn_s32(vcvtq_s32_f32(v[i / 2].v[i % 2 * 2 + 1]));
+    vst1_s8(codes + 8 * i, vmovn_s16(vcombine_s16(a, b)));
+  }
+}
+inline int8x16_t quad(const int8_t* p) {
+  int32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return vreinterpretq_s8_s32(vdupq_n_s32(word));
 }

@@ -47,11 +47,6 @@ inline Dot dot_zero() {
   return dot;
 }
 inline Dot dot_start8(int32_t) { return dot_zero(); }
-inline int8x16_t quad(const int8_t* p) {
-  int32_t word;
-  __builtin_memcpy(&word, p, 4);
-  return vreinterpretq_s8_s32(vdupq_n_s32(word));
-}
 // Codes of a group: 32 high bytes, then 32 low bytes, in column order.
 inline void dot_step(Dot& dot, const P& w, const int8_t* v, int j) {
   const int8x16_t high = quad(v + 4 * j), low = quad(v + 32 + 4 * j);
@@ -82,12 +77,34 @@ inline int32_t quantize_codes(const F v[2], F inverse, int8_t* codes) {
   return vaddvq_s32(sum);
 }
 
-constexpr int kFlip = 128;
-constexpr int kStreams = 1;
-inline W w_flip(W w) {
-  for (int i = 0; i < 4; ++i) w.v[i] = veorq_u8(w.v[i], vdupq_n_u8(kFlip));
-  return w;
+struct KeyDot {
+  int32x4_t v[4];
+};
+struct ValueDot {
+  uint32x4_t v[4];
+};
+inline KeyDot key_zero() {
+  KeyDot dot;
+  for (int i = 0; i < 4; ++i) dot.v[i] = vdupq_n_s32(0);
+  return dot;
 }
+inline ValueDot value_zero() {
+  ValueDot dot;
+  for (int i = 0; i < 4; ++i) dot.v[i] = vdupq_n_u32(0);
+  return dot;
+}
+inline void key_step(KeyDot& dot, const W& w, const int8_t* v, int j) {
+  const int8x16_t numbers = quad(v + 4 * j);
+  for (int i = 0; i < 4; ++i) {
+    dot.v[i] = vdotq_s32(dot.v[i], vreinterpretq_s8_u8(w.v[i]), numbers);
+  }
+}
+inline void value_step(ValueDot& dot, const W& w, const int8_t* v, int j) {
+  const uint8x16_t numbers = vreinterpretq_u8_s8(quad(v + 4 * j));
+  for (int i = 0; i < 4; ++i) dot.v[i] = vdotq_u32(dot.v[i], w.v[i], numbers);
+}
+inline F key_end(const KeyDot& dot) { KVQ_EACH(vcvtq_f32_s32(dot.v[i])) }
+inline F value_end(const ValueDot& dot) { KVQ_EACH(vcvtq_f32_u32(dot.v[i])) }
 
 #include "kernels/vector_kernels.inl"
 #include "kernels/cache_kernels.inl"
