@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 from kvquant import convert_command
 from kvquant.evaluation import command as eval_command
 from kvquant.inspection import command as inspect_command
+from kvquant.training import command as train_command
 
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "convert": (convert_command.main, "a Hugging Face model folder to a GGUF file"),
     "eval": (eval_command.main, "what KV caches cost in quality, on held-out text"),
     "inspect": (inspect_command.main, "which tokens of a text got how many bits"),
+    "train": (train_command.train, "a controller for a model: measures on text, then learns"),
+    "export": (train_command.export, "the files of a trained controller"),
 }
 
 

@@ -67,7 +67,7 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"bench_own", "bench_peer"},
     {"bench"},
     {"cli"},
-    {"evaluation", "inspection"},
+    {"evaluation", "inspection", "training"},
     {"__main__"},
 ]
 
@@ -92,6 +92,15 @@ ONLY_IN = {
         "kvquant/adaptive_packed.py",
         "kvquant/adaptive_rows.py",
         "kvquant/adaptive_rule.py",
+        "kvquant/training/calibrate.py",
+        "kvquant/training/command.py",
+        "kvquant/training/export.py",
+        "kvquant/training/fake_quant.py",
+        "kvquant/training/forward.py",
+        "kvquant/training/network.py",
+        "kvquant/training/run.py",
+        "kvquant/training/tables.py",
+        "kvquant/training/train.py",
     ],
     "transformers": ["kvquant/hf.py", "kvquant/adaptive_layer.py"],
 }
