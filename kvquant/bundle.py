@@ -85,10 +85,10 @@ def read(path: Path, kind: bytes, fingerprint: int | None = None) -> Bundle:
     damaged, or for another model.
     """
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise wrong(path.name, "size", f"has {size} bytes, more than {MAX_BYTES}")
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise wrong(path.name, "unreadable", "is no file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except FileNotFoundError as e:
         raise ControllerFileError(
             "controller.absent", f"There is no {_KINDS[kind]} file {path}."
@@ -97,6 +97,8 @@ def read(path: Path, kind: bytes, fingerprint: int | None = None) -> Bundle:
         raise ControllerFileError(
             "controller.unreadable", f"{path} cannot be read: {e.strerror or e}."
         ) from e
+    if len(data) > MAX_BYTES:
+        raise wrong(path.name, "size", f"has more than {MAX_BYTES} bytes")
     return parse(data, kind, path.name, fingerprint)
 
 
@@ -149,8 +151,11 @@ def write(
     """
     data = pack(kind, header, arrays)
     part = path.with_name(path.name + ".part")
-    part.write_bytes(data)
-    part.replace(path)
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def pack(kind: bytes, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:

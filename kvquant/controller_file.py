@@ -22,6 +22,8 @@ N_HIDDEN = 128
 MAX_PLACES = 1024
 """Of the window and of the sinks."""
 MAX_POLICIES = 64
+MAX_NAME = 60
+"""Letters of a policy's name."""
 MAX_BUDGETS = 1024
 
 
@@ -266,6 +268,8 @@ class _Checker:
         value = self._header.get("policies")
         if not isinstance(value, dict) or not 1 <= len(value) <= MAX_POLICIES:
             raise self.error("header", "has no table of policies")
+        if not all(0 < len(name) <= MAX_NAME for name in value):
+            raise self.error("header", f"has a policy whose name has not 1 to {MAX_NAME} letters")
         return {name: self._policy(name, entry) for name, entry in value.items()}
 
     def _policy(self, name: str, entry: Any) -> Policy:

@@ -182,11 +182,25 @@ def test_too_many_arrays(good: bytes) -> None:
     refused(rebuilt(good, lambda header: header.update(arrays=many)), "arrays")
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
-    for path, code in ((tmp_path / "none", "absent"), (tmp_path, "unreadable")):
+def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "long").write_bytes(bytes(101))
+    monkeypatch.setattr(bundle, "MAX_BYTES", 100)
+    for path, code in (
+        (tmp_path / "none", "absent"),
+        (tmp_path, "unreadable"),
+        (Path("/dev/zero"), "unreadable"),
+        (tmp_path / "long", "size"),
+    ):
         with pytest.raises(ControllerFileError) as caught:
             bundle.read(path, bundle.CONTROLLER)
         assert caught.value.code == f"controller.{code}"
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        bundle.write(tmp_path / "folder", bundle.CONTROLLER, HEADER, arrays())
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
 def test_what_would_be_refused_is_not_written(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kvquant import bundle
 from kvquant.controller_file import ControllerFile, FeatureFile
@@ -102,6 +105,37 @@ def test_policies(change: dict[str, Any]) -> None:
         made(policies={"rule": linear(**change)})
     with pytest.raises(ControllerFileError):
         made(policies={"rule": 3})
+    with pytest.raises(ControllerFileError, match="letters"):
+        made(policies={"r" * 61: linear()})
+
+
+PLACES: list[tuple[str, ...]] = [
+    ("ladder",), ("window",), ("sinks",), ("thresholds",), ("policies",), ("made_by",),
+    ("policies", "rule"), *[("policies", "adaptive", key) for key in linear()],
+]  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=14) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=14,
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.sampled_from(PLACES), JSON)
+def test_any_value_anywhere(place: tuple[str, ...], value: Any) -> None:
+    """A controller is read or refused, whatever its header says."""
+    header = json.loads(json.dumps(tiny_header(5)))
+    target = header
+    for key in place[:-1]:
+        target = target[key]
+    target[place[-1]] = value
+    try:
+        file = made(**header)
+    except ControllerFileError:
+        return
+    assert len(file.ladder) == 4
+    assert all(len(policy.weights) == 13 for policy in file.policies.values())
 
 
 @pytest.mark.parametrize(("name", "values"), [
