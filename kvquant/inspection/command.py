@@ -28,6 +28,8 @@ from kvquant.session import Session
 _SINKS = 4
 """Tokens at the start that stay in 16 bits, unless --sinks says otherwise."""
 
+_CONTEXT = 2048
+
 _MOST = 1 << 24
 """Bytes of a text file."""
 
@@ -49,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
     add("--controller", type=Path, help="controller file; default: the shipped one")
     add("--window", type=int, help="last tokens in 16 bits; default: the controller's")
     add("--sinks", type=int, help=f"first tokens in 16 bits ({_SINKS})")
-    add("--context", type=int, help="tokens at most; default: as many as the model can hold")
+    add("--context", type=int, help=f"tokens that the cache is made for ({_CONTEXT}, more for a "
+        "longer text)")  # fmt: skip
     add("--segment", type=int, default=512, help="tokens of a stretch of the text (512)")
     add("--mode", choices=("prefill", "decode"), default="prefill",
         help="compute the text in chunks as prompts are (default), or token by token")  # fmt: skip
@@ -98,9 +101,11 @@ def _run(options: argparse.Namespace) -> int:
     load = opener(path, options.threads, options.controller)
     with load(Setting("fp16"), 1) as engine:
         tokens = engine.tokenizer.encode(text)
-        room = options.context or engine.info.n_ctx_train
-    read = tokens[:room]
-    with load(setting, max(1, len(read))) as engine:
+        most = engine.info.n_ctx_train
+    # The budget is meant for a context of this length, however short the text.
+    context = options.context or min(most, max(_CONTEXT, len(tokens)))
+    read = tokens[:context]
+    with load(setting, context) as engine:
         session = _computed(engine, read, options.mode)
         sinks = _SINKS if options.sinks is None else options.sinks
         found = precision(session, engine.tokenizer, sinks)
@@ -108,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
         report = _report(setting, session, found, along)
     report["stability"] = stability(path, read, options.threads)
     if len(read) < len(tokens):
-        print(f"kvquant inspect: only the first {room} tokens were read.", file=sys.stderr)
+        print(f"kvquant inspect: only the first {context} tokens were read.", file=sys.stderr)
     summary = _summary(report)
     if options.html is not None:
         _write(options.html, page(found, f"{setting.name}: bits of each token", summary))

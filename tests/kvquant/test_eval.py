@@ -14,13 +14,15 @@ import pytest
 from kvquant import Engine, plots
 from kvquant.__main__ import main
 from kvquant.errors import BackendError, DataFileError, KvquantError, SettingError
-from kvquant.evaluation import choices, command, needle
+from kvquant.evaluation import choices, command, layouts, needle
 from kvquant.evaluation.divergence import Truth
 from kvquant.evaluation.statistics import interval
 from kvquant.evaluation.windows import windows
 from kvquant.scoring import Setting
 from kvquant.texts import Choice
 from tests.kvquant.caches import Opener
+from tests.kvquant.tiny_controller import write_controller, write_features
+from tests.kvquant.tiny_model import write_wide
 
 TEXT = "".join(f"the hello {i} the other day\n" for i in range(900))
 
@@ -308,3 +310,51 @@ def test_the_plot_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(KvquantError, match="cannot be written"):
         plots.quality(rows, tmp_path / "none" / "plot.png", "a title")
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A tiny model with heads that can be quantized, and a controller for it."""
+    folder = tmp_path_factory.mktemp("wide")
+    model = write_wide(folder / "wide.gguf")
+    write_features(folder / "features-w.bin", model)
+    return model, write_controller(folder / "ctrl-w.bin", model)
+
+
+@pytest.mark.parametrize("mode", ["decode", "prefill"])
+def test_the_engines_own_caches(
+    data: Path, wide: tuple[Path, Path], mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, controller = wide
+    given = ["eval", "--model", str(model), "--controller", str(controller), "--threads", "1",
+             "--data", str(data), "--context", "160", "--windows", "2", "--limit", "5",
+             "--what", "kld,ppl,hellaswag", "--budgets", "4.5,7", "--mode", mode, "--json",
+             "--policies", "adaptive,random"]  # fmt: skip
+    assert main(given) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    kld = {f"{r['policy'] or r['kv']} {r['budget'] or ''}".strip(): r["kld"] for r in rows}
+    assert 0 == kld["fp16"] < kld["static8"] < kld["static4"] < kld["static3"] < kld["static2"]
+    assert kld["adaptive 7.0"] < kld["adaptive 4.5"]
+    bits = [r["bits_mean"] for r in rows[:5]]
+    assert bits == sorted(bits, reverse=True)
+    for row in rows[1:]:
+        assert row["hellaswag_detail"]["n"] == 5
+        assert row["bytes_per_token"] == pytest.approx(
+            row["bits_mean"] / 16 * rows[0]["bytes_per_token"], rel=0.01
+        )
+
+
+def test_key_layouts(wide: tuple[Path, Path]) -> None:
+    model, _ = wide
+    random = np.random.default_rng(5)
+    tokens = random.integers(4, 260, layouts.CONTEXT + 1).tolist()
+    rows = layouts.measure(model, tokens, ["static4", "static2"], 1, lambda *_: None)
+    assert [(r["kv"], r["key_layout"]) for r in rows] == [
+        ("static4", "rotated"), ("static4", "pre_rope"),
+        ("static2", "rotated"), ("static2", "pre_rope"),
+    ]  # fmt: skip
+    fine, _, coarse, _ = rows
+    assert 0 < fine["kld_low"] <= fine["kld"] < coarse["kld"]
+    assert rows[0]["attention_cost"] == 1
+    for row in rows:
+        assert row["step_ms"] > 0

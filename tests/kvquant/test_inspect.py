@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 from kvquant import Engine, plots
+from kvquant.__main__ import main
 from kvquant.inspection.classes import cut, drift, pieces, precision
 from kvquant.inspection.stability import spread, verdict
 from kvquant.inspection.view import legend, page, terminal
+from tests.kvquant.tiny_controller import write_controller, write_features
+from tests.kvquant.tiny_model import write_wide
 
 
 @dataclass
@@ -123,3 +127,77 @@ def test_the_plot_of_a_long_text(tmp_path: Path) -> None:
     bits[:4] = 16
     plots.precision(bits, tmp_path / "p.png", "title", [(4, 2500, 3.0), (2500, 5000, 3.0)])
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Options that name a tiny model and a controller for it."""
+    folder = tmp_path_factory.mktemp("wide")
+    model = write_wide(folder / "wide.gguf")
+    controller = write_controller(folder / "ctrl-w.bin", model)
+    write_features(folder / "features-w.bin", model)
+    return ["--model", str(model), "--controller", str(controller), "--threads", "1"]
+
+
+@pytest.mark.parametrize("mode", ["prefill", "decode"])
+def test_the_command_reports_every_token(
+    wide: list[str], tmp_path: Path, mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("Hello the other day 1 2. " * 10, encoding="utf-8")
+    given = ["inspect", *wide, "--file", str(text), "--segment", "64", "--mode", mode,
+             "--budget", "5.5"]  # fmt: skip
+    assert main([*given, "--json", "--html", str(tmp_path / "p.html")]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert "".join(t["text"] for t in report["tokens"]) == text.read_text(encoding="utf-8")
+    n = report["n_tokens"]
+    assert n == len(report["tokens"])
+    a, b = report["quantized"]["from"], report["quantized"]["to"]
+    assert (a, b) == (4, n - 32)
+    bits = [t["bits"] for t in report["tokens"]]
+    assert bits[:a] == [16] * a
+    assert bits[b:] == [16] * 32
+    assert len(set(bits[a:b])) > 3
+    # Codes, a scale for each vector and a tag for each pair explain the bytes of the cache.
+    mean = sum(bits[a:b]) / (b - a)
+    full = 16 * (n - (b - a))
+    assert report["bits_mean"] * n > mean * (b - a) + full
+    assert report["bits_mean"] * n < (mean + 0.6) * (b - a) + full
+    assert sum(report["class_tokens"]) == (b - a) * 2 * 2
+    assert len(report["layers"]) == 2
+    assert report["pool"]["page_bytes"] >= 0
+    assert report["stability"]["normalised"]["non_finite"] == 0
+    assert "<span" in (tmp_path / "p.html").read_text(encoding="utf-8")
+
+
+def test_the_command_in_words(wide: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", *wide, "--kv", "static4", "hello the " * 20]) == 0
+    out = capsys.readouterr().out
+    assert "{4.0}" in out
+    assert "No drift" in out or "too short" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (["--kv", "fp16", "hello"], 2),
+        (["--segment", "0", "hello"], 2),
+        (["--file", "/nowhere/at/all.txt"], 3),
+        ([" "], 2),
+        (["--policy", "guess", "hello"], 2),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    wide: list[str], given: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", *wide, *given]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("kvquant inspect: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_a_file_that_is_no_text(wide: list[str], tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\xff\xfe\x00")
+    assert main(["inspect", *wide, "--file", str(tmp_path / "x")]) == 3
