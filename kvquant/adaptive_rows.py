@@ -18,7 +18,7 @@ WIDTHS = (2, 3, 4, 8, 16)
 LARGEST_HALF = 65504.0
 # Best scale of a Gaussian vector over its root mean square.
 _CENTRE = {2: 0.498, 3: 0.293, 4: 0.1675}
-_BELOW, _ABOVE = 5, 6
+_BELOW, _ABOVE = 7, 8
 # Rows that are encoded at once: what the search for scales needs stays within some megabytes.
 _ENCODE_ROWS = 8192
 
@@ -102,13 +102,13 @@ def _levels(x: Tensor, bits: int, s: Tensor) -> Tensor:
 
 
 def _best_scale(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
-    """(n) uint8: of twelve scales around that of a Gaussian the one with the smallest error."""
+    """(n) uint8: of sixteen scales around that of a Gaussian the one with the smallest error."""
     rms = x.double().square().mean(1).sqrt()
-    centre = _nearest_scale(_CENTRE[bits] * rms, exponent)
+    centre = _nearest_scale(_CENTRE[bits] * rms, exponent).clamp(_BELOW, 255 - _ABOVE)
     best = torch.zeros_like(centre)
     least = torch.full(centre.shape, float("inf"), device=x.device)
     for step in range(-_BELOW, _ABOVE + 1):
-        code = (centre + step).clamp(0, 255)
+        code = centre + step
         s = scale_values(code, exponent)
         levels = _levels(x, bits, s).mul_(2.0).sub_(float((1 << bits) - 1))
         # The squared error without the term that all candidates share.
@@ -116,7 +116,7 @@ def _best_scale(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
         better = error < least
         least = torch.where(better, error, least)
         best = torch.where(better, code, best)
-    # All codes of a vector of zeros have the smallest scale, not the least bad of twelve.
+    # All codes of a vector of zeros have the smallest scale, not the least bad of sixteen.
     return torch.where(rms == 0, torch.zeros_like(best), best).to(torch.uint8)
 
 

@@ -36,8 +36,8 @@ MAX_EXPONENT = 100
 
 _CENTRE = {2: 0.498, 3: 0.293, 4: 0.1675}
 """Best scale of a Gaussian vector over its root mean square."""
-_BELOW, _ABOVE = 5, 6
-"""Scale codes tried on either side of the centre: within 1 % of trying all of them."""
+_BELOW, _ABOVE = 7, 8
+"""Scale codes tried on either side of the centre: within half a per cent of trying all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +203,12 @@ def _best_scale(x: Floats, bits: int, exponent: NDArray[np.integer] | int) -> By
     """Of the scales around that of a Gaussian the one with the smallest squared error; of two the
     smaller. Zeros take the smallest scale there is."""
     wanted = scale_wanted(x, bits)
-    centre = np.clip(nearest_scale(wanted, exponent), 0, 255)
+    centre = np.clip(nearest_scale(wanted, exponent), _BELOW, 255 - _ABOVE)
     best = np.zeros(centre.shape, np.int64)
     least = np.full(centre.shape, np.inf)
     top = np.float32(2**bits - 1)
     for step in range(-_BELOW, _ABOVE + 1):
-        code = np.clip(centre + step, 0, 255)
+        code = centre + step
         s = scale_of(code, exponent)
         levels = (2 * _codes(x, bits, s) - top).astype(np.float64)
         # The squared error less what all candidates share.

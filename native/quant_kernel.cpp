@@ -19,7 +19,7 @@
 // where they are not used they may be null.
 //
 // NaN is stored as 0, and what lies beyond +-65504, infinities too, as +-65504. For 2 to 4 bits the
-// scale is the best of twelve around 0.498, 0.293 and 0.1675 times the root mean square; codes
+// scale is the best of sixteen around 0.498, 0.293 and 0.1675 times the root mean square; codes
 // round half to even.
 //
 // Every function returns 0 (or the number asked for) when all went well and a negative KVQ_ERROR_…
@@ -97,7 +97,7 @@ using Codes = uint8_t __attribute__((vector_size(16)));
 constexpr int kVersion = 1;
 constexpr float kLargestHalf = 65504.0f;
 constexpr float kCentre[5] = {0.0f, 0.0f, 0.498f, 0.293f, 0.1675f};
-constexpr int kBelow = 5, kAbove = 6;
+constexpr int kBelow = 7, kAbove = 8;
 constexpr int64_t kMaxGroup = 65536;
 constexpr int kMaxExponent = 100;
 constexpr int64_t kMaxBytes = INT64_MAX / 64;
@@ -261,11 +261,12 @@ int best_scale(const float* x, int64_t n, int bits, int exponent) {
   const double rms = rms_of(x, n);
   if (rms == 0.0) return 0;
   const float top = static_cast<float>((1 << bits) - 1);
-  const int centre = clamp_code(nearest_scale(static_cast<double>(kCentre[bits]) * rms, exponent));
+  const int nearest = clamp_code(nearest_scale(static_cast<double>(kCentre[bits]) * rms, exponent));
+  const int centre = nearest < kBelow ? kBelow : nearest > 255 - kAbove ? 255 - kAbove : nearest;
   int best = 0;
   double least = INFINITY;
   for (int step = -kBelow; step <= kAbove; ++step) {
-    const int code = clamp_code(centre + step);
+    const int code = centre + step;
     const float s = scale_of(code, exponent);
     // Sums of squares of levels are whole numbers, and doubles hold them.
     Doubles products = {}, squares = {};

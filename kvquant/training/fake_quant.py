@@ -13,7 +13,7 @@ SCALE_BITS = {2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 8: 16, 16: 0}
 """Bits beside the codes of one vector: the scale and, of 8 bits, the zero point."""
 
 _RMS_FACTOR = {2: 0.498, 3: 0.293, 4: 0.1675, 5: 0.0940, 6: 0.0524}
-_BELOW, _ABOVE = 5, 6
+_BELOW, _ABOVE = 7, 8
 """Scale codes that the search tries on either side of the one that suits the RMS."""
 
 
@@ -42,11 +42,11 @@ def fake_quant(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
         return _eight_bits(x, exponent)
     top = float(2**bits - 1)
     rms = x.square().mean(-1).sqrt()
-    centre = _code_near(rms * _RMS_FACTOR[bits], exponent)
+    centre = _code_near(rms * _RMS_FACTOR[bits], exponent).clamp(_BELOW, 255 - _ABOVE)
     best_error = torch.full_like(rms, torch.inf)
     best = torch.zeros_like(x)
     for step in range(-_BELOW, _ABOVE + 1):
-        s = scale_of((centre + step).clamp(0, 255), exponent).unsqueeze(-1)
+        s = scale_of(centre + step, exponent).unsqueeze(-1)
         y = s * (2.0 * torch.round((x / s + top) * 0.5).clamp_(0, top) - top)
         error = (x - y).square_().sum(-1)
         better = error < best_error

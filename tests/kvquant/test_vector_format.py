@@ -53,7 +53,7 @@ def test_nearest_and_next_scale(s: float, exponent: int) -> None:
 @given(st.floats(1e-25, 6e4), st.sampled_from([2, 3, 4, 8]))
 def test_the_exponent_is_the_smallest_that_reaches(wanted: float, bits: int) -> None:
     exponent = exponent_for(wanted, bits)
-    spare = 0 if bits == 8 else 6
+    spare = 0 if bits == 8 else 8
     assert int(scale_above(np.array(wanted), exponent)) + spare <= 255
     assert int(scale_above(np.array(wanted), exponent - 1)) + spare > 255
     assert exponent_for(0.0, bits) == -MAX_EXPONENT
@@ -69,7 +69,7 @@ def test_the_search_finds_nearly_the_best_scale(bits: int) -> None:
         s = scale_of(np.array(code), -11)
         y = s * (2 * np.clip(np.rint((x / s + top) / 2), 0, top) - top)
         best = np.minimum(best, np.square(y - x).sum(1))
-    assert found.mean() < 1.01 * best.mean()
+    assert found.mean() < 1.005 * best.mean()
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
