@@ -205,7 +205,12 @@ class _Fork:
 
 
 def row(answers: Answers, truth: Answers, found: Sequence[Question]) -> dict[str, Any]:
-    """The figures of a setting; differences are in percentage points of right answers."""
+    """The figures of a setting; differences are in percentage points of right answers.
+
+    shift: root mean square change of an ending's log-probability, which tells caches apart long
+    before answers change.
+    """
+    shift = np.concatenate(answers.sums) - np.concatenate(truth.sums)
     right = answers.right(found, per_character=True)
     plain = answers.right(found, per_character=False)
     difference = 100 * (right - truth.right(found, per_character=True))
@@ -224,5 +229,6 @@ def row(answers: Answers, truth: Answers, found: Sequence[Question]) -> dict[str
             "difference_high": round(high, 3),
             "difference_acc": round(float(other.mean()), 3),
             "same_choice": round(float(same.mean()), 4),
+            "shift": round(float(np.sqrt((shift**2).mean())), 4),
         },
     }
