@@ -96,8 +96,10 @@ class Cache {
     if (n_ctx < 1 || n_ctx > most) {
       throw Error("argument", "the context must be from 1 to " + std::to_string(most) + " tokens");
     }
-    if (quantized) codes_ = engine_->code_sequence(n_ctx);
-    else halves_ = std::make_unique<KvCache>(engine_->cache_shape(n_ctx));
+    if (quantized)
+      codes_ = engine_->code_sequence(n_ctx);
+    else
+      halves_ = std::make_unique<KvCache>(engine_->cache_shape(n_ctx));
   }
 
   nb::tuple compute(Tokens tokens, int n_past, int rows, bool hidden, nb::object allowed);
@@ -235,8 +237,10 @@ class Cache {
                   : save_snapshot(*halves_, engine_->model().fingerprint(), tokens_);
   }
   void take(std::string_view bytes) {
-    if (codes_) codes_->restore(bytes);
-    else tokens_ = load_snapshot(*halves_, engine_->model().fingerprint(), bytes);
+    if (codes_)
+      codes_->restore(bytes);
+    else
+      tokens_ = load_snapshot(*halves_, engine_->model().fingerprint(), bytes);
   }
   void run(Tokens tokens, int n_past, Wanted wanted, nb::handle allowed, nb::handle cancel);
 
@@ -258,7 +262,8 @@ std::vector<int32_t> sorted_tokens(nb::handle allowed, int vocab) {
   return list;
 }
 
-// Cuts the cache to n_past and appends the tokens; after a failure it holds n_past tokens, as before.
+// Cuts the cache to n_past and appends the tokens; after a failure it holds n_past tokens, as
+// before.
 void Cache::run(Tokens tokens, int n_past, Wanted wanted, nb::handle allowed, nb::handle cancel) {
   const int n = static_cast<int>(tokens.shape(0));
   if (n < 1 || wanted.logit_rows < 0 || wanted.logit_rows > n || n_past < 0 || n_past > length()) {
@@ -282,8 +287,10 @@ void Cache::run(Tokens tokens, int n_past, Wanted wanted, nb::handle allowed, nb
       engine_->prefill(any(), input.data(), n, wanted, stop);
     });
   } catch (...) {
-    if (before) codes_ = std::move(before);
-    else truncate(n_past);
+    if (before)
+      codes_ = std::move(before);
+    else
+      truncate(n_past);
     throw;
   }
   if (halves_ && wanted.stop_after == 0) tokens_.insert(tokens_.end(), input.begin(), input.end());
@@ -425,7 +432,8 @@ void bind_cache(nb::module_& m) {
       .def_prop_ro("isa", [](const Backend& b) { return std::string(b.engine()->kernels().name); })
       .def_prop_ro("matrix_unit", [](const Backend& b) { return b.engine()->uses_tiles(); })
       .def_prop_ro("threads", [](const Backend& b) { return b.engine()->threads(); })
-      .def_prop_ro("prefill_chunk", [](const Backend& b) {
+      .def_prop_ro("prefill_chunk",
+                   [](const Backend& b) {
                      return b.kv() == "fp16" ? b.engine()->prefill_rows() : b.engine()->code_rows();
                    })
       .def_prop_ro("fingerprint",

@@ -19,7 +19,8 @@ using namespace nb::literals;
 
 namespace {
 
-// The items of any contiguous buffer, given as such or as bytes; empty for a name that is not there.
+// The items of any contiguous buffer, given as such or as bytes; empty for a name that is not
+// there.
 template <class T>
 std::vector<T> items(const nb::dict& arrays, const char* name) {
   std::vector<T> out;

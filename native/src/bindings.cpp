@@ -39,9 +39,8 @@ NB_MODULE(_native, m) {
   m.def(
       "load",
       [](const std::string& path, int threads, const std::string& kv,
-         const QuantizationSetup* setup, const std::string& isa) {
-        return load(kvq::Gguf::open(path), threads, kv, setup, isa);
-      },
+         const QuantizationSetup* setup,
+         const std::string& isa) { return load(kvq::Gguf::open(path), threads, kv, setup, isa); },
       "path"_a, nb::kw_only(), "threads"_a = 1, "kv"_a = "fp16",
       "quantization"_a.none() = nb::none(), "isa"_a = "", nb::call_guard<nb::gil_scoped_release>());
   m.def("available_isas", &kvq::available_isas);

@@ -191,7 +191,8 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
 }
 
 // What the tokens of the window got from one group of queries. joined: the largest score of each
-// query, and the inverse of its sum of weights. When all threads join everything, one of them notes.
+// query, and the inverse of its sum of weights. When all threads join everything, one of them
+// notes.
 void Engine::note_received(const Step& step, int thread, int layer, int r, int g,
                            const AttendState* joined) const {
   if (!quantization_->controller) return;

@@ -40,7 +40,8 @@ void CodeSequence::note_entropy(int position, float entropy) {
 }
 
 int CodeSequence::leaving(int length) const {
-  return std::max(0, length - cache_.model().window - std::max(cache_.front(), cache_.model().sinks));
+  return std::max(0,
+                  length - cache_.model().window - std::max(cache_.front(), cache_.model().sinks));
 }
 
 double CodeSequence::bits_of(const uint8_t* classes, size_t n) const {
@@ -85,8 +86,10 @@ void CodeSequence::finish(const int32_t* tokens, int n, int planned) {
   if (planned == 0 || !quantization_->controller) return;
   const int now = cache_.front() - sinks;
   if (now / kBudgetTokens == (before - sinks) / kBudgetTokens) return;
-  if (now % kBudgetTokens == 0 && cache_.gaps().empty()) offset_ = offset_after(0, nullptr);
-  else renew_offset();
+  if (now % kBudgetTokens == 0 && cache_.gaps().empty())
+    offset_ = offset_after(0, nullptr);
+  else
+    renew_offset();
 }
 
 void CodeSequence::note_judged(uint64_t nanoseconds, int tokens) {

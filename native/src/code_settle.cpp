@@ -137,9 +137,8 @@ void Engine::judge_token(const Step& step, int thread, int r, int token, Range p
     k_norm[i] = length_of(k, m.shape.head_dim);
     v_norm[i] = length_of(v, m.shape.head_dim);
   }
-  const int32_t id =
-      in_window ? s.tokens()[static_cast<size_t>(position)]
-                : rows_[static_cast<size_t>(r + position - row.position)].token;
+  const int32_t id = in_window ? s.tokens()[static_cast<size_t>(position)]
+                               : rows_[static_cast<size_t>(r + position - row.position)].token;
   const float* entropy = quantization_->measured_entropy ? s.entropy(position) : nullptr;
   quantization_->controller->judge({position, id, mass, late, peak, k_norm, v_norm, entropy},
                                    places.begin, places.end, offset, work_->judge_scratch(thread),

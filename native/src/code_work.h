@@ -66,9 +66,7 @@ class CodeWork {
     return scratch_ + static_cast<size_t>(thread) * scratch_bytes_;
   }
   // Five arrays of [places] for a token that is judged.
-  float* gathered(int thread) const {
-    return gathered_ + static_cast<size_t>(thread * 5 * places);
-  }
+  float* gathered(int thread) const { return gathered_ + static_cast<size_t>(thread * 5 * places); }
   uint8_t* classes(int token) const { return classes_ + static_cast<size_t>(token * places); }
 
  private:

@@ -21,7 +21,8 @@ void expect(bool right, const char* what) {
 
 // -1..1, the same for a place on every machine.
 float place_noise(int position, int place) {
-  uint32_t x = static_cast<uint32_t>(position) * 0x9E3779B1u ^ static_cast<uint32_t>(place) * 0x85EBCA77u;
+  uint32_t x =
+      static_cast<uint32_t>(position) * 0x9E3779B1u ^ static_cast<uint32_t>(place) * 0x85EBCA77u;
   x ^= x >> 16;
   x *= 0x7FEB352Du;
   x ^= x >> 15;
@@ -82,8 +83,10 @@ Controller::Controller(ControllerSetup setup, const Kernels& kernels)
     if (used) continue;
     for (size_t i = 0; i < places; ++i) {
       const size_t at = static_cast<size_t>(j);
-      if (j < kFeatures) setup_.f_scale[i * kFeatures + at] = 0.0f;
-      else setup_.embedding[i * kEmbedding + at - kFeatures] = 0.0f;
+      if (j < kFeatures)
+        setup_.f_scale[i * kFeatures + at] = 0.0f;
+      else
+        setup_.embedding[i * kEmbedding + at - kFeatures] = 0.0f;
     }
   }
 }
@@ -139,8 +142,8 @@ int Controller::tag(float sensitivity) const {
   return n;
 }
 
-void Controller::judge(const LeavingToken& t, int begin, int end, float offset,
-                       uint8_t* scratch, uint8_t* classes) const {
+void Controller::judge(const LeavingToken& t, int begin, int end, float offset, uint8_t* scratch,
+                       uint8_t* classes) const {
   const Work w = work(scratch);
   const float most = static_cast<float>(setup_.window * setup_.queries);
   float sum = 0.0f;
@@ -197,8 +200,8 @@ void Controller::judge(const LeavingToken& t, int begin, int end, float offset,
     return;
   }
   for (int i = begin; i < end; ++i) {
-    classes[i] = static_cast<uint8_t>(tag(w.pair[2 * i] + offset) |
-                                      tag(w.pair[2 * i + 1] + offset) << 2);
+    classes[i] =
+        static_cast<uint8_t>(tag(w.pair[2 * i] + offset) | tag(w.pair[2 * i + 1] + offset) << 2);
   }
 }
 
@@ -218,8 +221,8 @@ float Controller::offset(int n, double mean_bits) const {
   const int counted = n / kBudgetTokens * kBudgetTokens;
   if (counted == 0) return base;
   const float error = body - static_cast<float>(mean_bits);
-  return base + std::clamp(kSteering * error * static_cast<float>(counted), -kSteeringTop,
-                           kSteeringTop);
+  return base +
+         std::clamp(kSteering * error * static_cast<float>(counted), -kSteeringTop, kSteeringTop);
 }
 
 }  // namespace kvq

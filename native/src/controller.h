@@ -38,18 +38,18 @@ struct ControllerSetup {
   std::vector<float> statics, f_mean, f_scale, embedding;
   // Features of tokens [vocab]; none at all: zeros.
   std::vector<float> rarity, entropy, variance;
-  std::vector<DenseSetup> mlp;            // three layers, or none: then the sum of
+  std::vector<DenseSetup> mlp;             // three layers, or none: then the sum of
   std::array<float, kFeatures> weights{};  // these times the standardised features,
   bool use_static = false;                 // the table of sensitivities,
-  float noise = 0.0f;                      // and a number in -1..1 that the place decides, times this
-  bool per_token = false;                  // one class for all layers, heads, keys and values
+  float noise = 0.0f;      // and a number in -1..1 that the place decides, times this
+  bool per_token = false;  // one class for all layers, heads, keys and values
   // (average bits, offset), ascending; the average that is wanted.
   std::vector<std::pair<float, float>> budget;
   float body_bits = 0.0f;
 };
 
-// A token that leaves the window. Arrays are [layers * kv_heads]; of the norms only the part that is
-// judged must be there.
+// A token that leaves the window. Arrays are [layers * kv_heads]; of the norms only the part that
+// is judged must be there.
 struct LeavingToken {
   int position;
   int32_t token;

@@ -179,8 +179,7 @@ void Engine::prefill(AnyCache cache, const int32_t* tokens, int n, const Wanted&
       const int written = std::max(0, done - (n - wanted.logit_rows));
       part.logits = wanted.logits + static_cast<size_t>(written) * logit_stride();
     }
-    const size_t skipped =
-        static_cast<size_t>(done) * static_cast<size_t>(model_->hyper().hidden);
+    const size_t skipped = static_cast<size_t>(done) * static_cast<size_t>(model_->hyper().hidden);
     float* hidden = wanted.hidden ? wanted.hidden + skipped : nullptr;
     if (wanted.states) part.states = wanted.states + skipped;
     compute(rows, rows == 1, logit_rows, part, hidden, stop);

@@ -98,7 +98,7 @@ class Engine {
 
  private:
   struct Row {
-    KvCache* cache;       // one of the two
+    KvCache* cache;  // one of the two
     CodeSequence* codes;
     int32_t token;
     int position;
@@ -172,10 +172,10 @@ class Engine {
   std::shared_ptr<const Quantization> quantization_;
   std::shared_ptr<CellPool> pool_of_cells_;
   std::unique_ptr<CodeWork> work_;
-  float step_offset_ = 0.0f;   // of the tokens that a prefill step judges
-  uint64_t judge_time_ = 0;    // nanoseconds of the step, on one thread
+  float step_offset_ = 0.0f;       // of the tokens that a prefill step judges
+  uint64_t judge_time_ = 0;        // nanoseconds of the step, on one thread
   std::vector<float> all_logits_;  // where entropies are measured
-  std::string plan_failure_;   // why the step's tokens could not be quantized
+  std::string plan_failure_;       // why the step's tokens could not be quantized
   Buffer memory_;
   float* x_ = nullptr;                    // [rows][hidden] the residual stream
   float* normed_ = nullptr;               // [threads or rows][...] input of a stage as floats
