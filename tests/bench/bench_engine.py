@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMPT, DEPTH, STEPS = 212, 4096, 24
+PROMPT, DEPTH, STEPS = 212, 4096, 64
 PEER_STEPS = 4
 """llama.cpp may need seconds for each when the cores are shared."""
 PATIENCE_S = 60.0

@@ -10,6 +10,7 @@ from kvquant.errors import ControllerFileError
 from kvquant.gguf import ModelFile
 from kvquant.hyperparams import Hyperparams
 from kvquant.kv_size import expected
+from tests.kvquant.tiny_controller import write_controller
 
 
 def numbers(path: Path) -> int:
@@ -36,3 +37,6 @@ def test_a_controller_is_looked_into(tiny_path: Path, tmp_path: Path) -> None:
     (tmp_path / "text.bin").write_text("no controller")
     with pytest.raises(ControllerFileError):
         expected(tiny_path, 64, kv="adaptive", controller=str(tmp_path / "text.bin"))
+    own = str(write_controller(tmp_path / "ctrl.bin", tiny_path))
+    size = expected(tiny_path, 64, kv="adaptive", budget_bits=4.0, controller=own)
+    assert size.saved == pytest.approx(0.75)
