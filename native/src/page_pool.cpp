@@ -114,7 +114,6 @@ CellRef CellPool::take(int bits) {
   }
   if (++p.used == per_page_[b]) unlink(number, partial_[b]);
   const CellRef cell = number << kCellBits | index;
-  if (p.references) p.references[index] = 1;
   ++cells_[b];
   ++takes_;
   std::memset(codes(cell, bits), 0, code_bytes_[b]);

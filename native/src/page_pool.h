@@ -111,7 +111,7 @@ class CellPool {
     uint16_t used;
     uint8_t bits;  // 0: free
     bool leaving;  // being emptied: no cells are taken from it
-    // [cells_per_page] of cells that are held; nullptr until one is shared: then all are 1.
+    // [cells_per_page], 1 for cells that are free; nullptr until one is shared: all are 1 then.
     std::unique_ptr<uint8_t[]> references;
   };
 

@@ -150,12 +150,16 @@ TEST(code_cache_keeps_the_window_exact) {
       CHECK(cache.mass(place / 3, place % 3)[cache.model().slot(p)] == static_cast<float>(p));
     }
   }
-  // A NaN or an infinity does not get in.
+  // A new token has received nothing; a NaN or an infinity does not get in.
+  const int slot = cache.model().slot(333);
+  cache.mass(0, 0)[slot] = cache.late(0, 0)[slot] = cache.peak(0, 0)[slot] = 5.0f;
   std::fill(k, k + 64, NAN);
   std::fill(v, v + 64, -INFINITY);
   cache.store(0, 0, 333, k, v);
   cache.load(0, 0, 333, k, v);
   CHECK(k[63] == 0.0f && v[63] == -65504.0f);
+  CHECK(cache.mass(0, 0)[slot] == 0.0f && cache.late(0, 0)[slot] == 0.0f);
+  CHECK(cache.peak(0, 0)[slot] == 0.0f);
 }
 
 TEST(code_cache_reports_the_bytes_that_are_stored) {

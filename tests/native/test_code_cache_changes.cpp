@@ -344,6 +344,33 @@ TEST(code_cache_loses_nothing_when_the_pool_is_exhausted) {
   CHECK(cache.length() == further - 60);
 }
 
+TEST(code_cache_changes_nothing_when_what_it_shares_cannot_be_copied) {
+  const CacheSetup setup{.layers = 2, .capacity = 1000};
+  const auto pool = pool_of(setup, 13);
+  CodeCache cache = make(setup, pool);
+  const Stream stream{cache.model(), kernels()};
+  feed(cache, stream, 900, 64);
+  CodeCache fork = cache.fork();
+  const std::vector<uint8_t> before = contents(cache);
+  CHECK(ERROR_CODE(fork.slide(10)) == "memory");
+  CHECK(contents(fork) == before && contents(cache) == before);
+  CHECK(ERROR_CODE(fork.evict(20, 21)) == "memory");
+  CHECK(contents(fork) == before && fork.gaps().empty());
+  const std::vector<uint8_t> most(static_cast<size_t>(fork.front() - 4), 15);
+  for (const int head : {0, 1, 2}) {
+    const std::string code = ERROR_CODE(fork.requantize(1, head, most.data()));
+    CHECK(code.empty() || code == "memory");
+  }
+  CHECK(wrong_tokens(cache, stream, 4) == 0 && contents(cache) == before);
+  // Nothing is shared any more: nothing needs to be copied.
+  {
+    const CodeCache gone = std::move(cache);
+  }
+  fork.slide(10);
+  fork.evict(20, 21);
+  CHECK(fork.length() == 890 && fork.live_tokens() == 889);
+}
+
 TEST(code_cache_compacts) {
   const CacheSetup setup{.layers = 3, .capacity = 800};
   const auto pool = pool_of(setup, 400);
