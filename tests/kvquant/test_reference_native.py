@@ -17,8 +17,9 @@ pytest.importorskip("kvquant._native", reason="compares with the compiled engine
 IDS = np.random.default_rng(12).integers(0, 270, 300).astype(np.int32)
 CHUNKS = (50, 64, 1, 1, 1, 64, 37, 1, 20, 1)
 SMALL = 0.03
-"""Mean difference of logits of about 1. The engine rounds activations, which alone is 0.001; with
-coarse codes, some of which then fall to the other side, more. Another width or no means: 0.1."""
+"""Mean difference of logits of about 1. The engine rounds activations, which alone is 0.001, and
+the queries that meet codes; with coarse codes, some of which then fall to the other side, it is
+more. Another width or no means: 0.1."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def classes_of(cache: Any) -> np.ndarray:
 def test_static_kinds(folder: Path, kv: str, means: bool) -> None:
     caches = both(folder, kv, controller=folder / "ctrl-w.bin" if means else None)
     native, plain = feed(caches)
-    near = {"static8": 0.006, "static4": 0.02, "static3": 0.04, "static2": 0.06}
+    near = {"static8": 0.012, "static4": 0.02, "static3": 0.04, "static2": 0.06}
     assert np.abs(native - plain).mean() < near[kv]
     assert caches[0].kv_bytes == caches[1].kv_bytes
     assert caches[0].bits_mean == pytest.approx(caches[1].bits_mean)
