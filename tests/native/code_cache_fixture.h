@@ -45,6 +45,27 @@ inline std::shared_ptr<CodeModel> code_model(const CacheSetup& s) {
   return m;
 }
 
+inline const Kernels& kernels() {
+  static const Kernels k = select_kernels("");
+  return k;
+}
+
+inline std::shared_ptr<CellPool> pool_of(const CacheSetup& s, size_t pages) {
+  return std::make_shared<CellPool>(s.head_dim, pages * CellPool::kPageBytes);
+}
+
+// With a pool of its own, if none is given.
+inline CodeCache make(const CacheSetup& s, std::shared_ptr<CellPool> pool = nullptr) {
+  if (!pool) pool = std::make_shared<CellPool>(s.head_dim, s.pool_bytes);
+  return CodeCache(code_model(s), std::move(pool), s.capacity, kernels());
+}
+
+inline size_t cells_held(const CellPool& pool) {
+  size_t n = 0;
+  for (const size_t c : pool.counters().cells) n += c;
+  return n;
+}
+
 inline float as_half(float x) { return fp16_to_float(float_to_fp16(x)); }
 
 // The token stream: everything about token t of it is a function of t and the place.

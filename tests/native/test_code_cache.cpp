@@ -8,20 +8,6 @@
 using namespace kvq;
 using namespace kvq::test;
 
-namespace {
-
-const Kernels& kernels() {
-  static const Kernels k = select_kernels("");
-  return k;
-}
-
-CodeCache make(const CacheSetup& s, std::shared_ptr<CellPool> pool = nullptr) {
-  if (!pool) pool = std::make_shared<CellPool>(s.head_dim, s.pool_bytes);
-  return CodeCache(code_model(s), std::move(pool), s.capacity, kernels());
-}
-
-}  // namespace
-
 TEST(code_cache_codes_do_not_depend_on_how_it_was_filled) {
   for (const int dim : {32, 64, 96}) {
     const CacheSetup setup{.head_dim = dim};
