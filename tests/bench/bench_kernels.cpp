@@ -159,11 +159,11 @@ struct QuantizedCache {
 void attend_heads(const Kernels& k, const QuantizedCache& cache, int n_queries, int first,
                   int step) {
   constexpr int kDim = QuantizedCache::kDim;
-  alignas(64) float q[6 * kDim], o[6 * kDim] = {};
-  for (int i = 0; i < 6 * kDim; ++i) q[i] = 0.01f * static_cast<float>(i % 7 - 3);
+  alignas(64) float q[kMaxQueries * kDim], o[kMaxQueries * kDim] = {};
+  for (int i = 0; i < kMaxQueries * kDim; ++i) q[i] = 0.01f * static_cast<float>(i % 7 - 3);
   CodeQueries queries;
   for (int head = first; head < QuantizedCache::kHeads; head += step) {
-    AttendState state[6];
+    AttendState state[kMaxQueries];
     for (AttendState& s : state) s = {-1e30f, 0.0f};
     k.prepare_queries(q, n_queries, kDim, &queries);
     k.attend_codes(queries, cache.lists[head].data(), 16, state, o);
@@ -172,11 +172,11 @@ void attend_heads(const Kernels& k, const QuantizedCache& cache, int n_queries, 
 
 void bench_codes(const Kernels& k) {
   const QuantizedCache cache;
-  for (const int n : {1, 3, 6}) {
+  for (const int n : {1, 3, 6, 12}) {
     const double ns = median_ns([&] { attend_heads(k, cache, n, 0, 1); });
     report(k, "attend codes 90 x 4096 tokens", n, ns, cache.bytes);
   }
-  for (const int n : {3, 6}) {
+  for (const int n : {3, 12}) {
     // Both threads repeat their halves, so that starting them does not count.
     constexpr int kRepeat = 10;
     const double ns = median_ns(

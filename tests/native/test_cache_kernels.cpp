@@ -507,7 +507,7 @@ TEST(attend_window_sees_marked_lanes_and_tells_scores) {
     }
     for (int n = 1; n <= kMaxQueries; ++n) {
       const Floats q = gaussian(n * dim, random, 1.0f / std::sqrt(static_cast<float>(dim)));
-      const std::vector<int> visible = {176, 175, 176, 0, 33, 1, 100, 161};
+      const std::vector<int> visible = {176, 175, 176, 0, 33, 1, 100, 161, 170, 16, 15, 17};
       const auto run = [&](const Kernels& kernels) {
         Attended a(n, dim);
         a.scores.assign(static_cast<size_t>(16 * n_blocks * n), kNan);

@@ -224,7 +224,10 @@ inline void value_step(ValueDot& dot, const W& w, const int8_t* v, int j) {
 }
 inline F key_end(const KeyDot& dot) { return dot_end(dot); }
 inline F value_end(const ValueDot& dot) { return dot_end(dot); }
-inline void store_bytes(const F v[2], int8_t* codes) { quantize_codes(v, f_set1(1.0f), codes); }
+inline void store_bytes(F v[2], int8_t* codes) {
+  quantize_codes(v, f_set1(1.0f), codes);
+  for (int i = 0; i < 2; ++i) v[i] = f_round(v[i]);
+}
 
 #include "kernels/vector_kernels.inl"
 #include "kernels/cache_kernels.inl"

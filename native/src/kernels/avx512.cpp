@@ -145,10 +145,11 @@ inline void value_step(ValueDot& dot, W w, const int8_t* v, int j) {
 }
 inline F key_end(KeyDot dot) { return _mm512_cvtepi32_ps(dot); }
 inline F value_end(ValueDot dot) { return _mm512_cvtepi32_ps(dot); }
-inline void store_bytes(const F v[2], int8_t* codes) {
+inline void store_bytes(F v[2], int8_t* codes) {
   for (int i = 0; i < 2; ++i) {
-    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v[i]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + 16 * i), bytes);
+    const __m512i integers = _mm512_cvtps_epi32(v[i]);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + 16 * i), _mm512_cvtepi32_epi8(integers));
+    v[i] = _mm512_cvtepi32_ps(integers);
   }
 }
 

@@ -10,7 +10,7 @@
 //          w_shift<S> (right by S, left if negative; bits that cross into another byte are any)
 //          w_merge(a, b) (bits 0, 1, 4, 5 of a, bits 2 and 6 of b, others any)
 //   products of byte codes with numbers of 8 bits, 32 of which take kNumberBytes:
-//          store_bytes (integral lanes of two F to numbers)
+//          store_bytes (rounds two F, in place and to numbers)
 //          KeyDot key_zero key_step key_end: numbers are -127..127
 //          ValueDot value_zero value_step value_end: numbers are 0..255
 //   kFlipKeys, kFlipValues  what 8-bit codes are flipped by for key_step and value_step: 128 where
@@ -35,31 +35,25 @@ inline F softmax_weight(F s, float shift) {
   return f_ldexp(p, n);
 }
 
-// n scores -> weights, taken into the state. Returns what the output so far must be multiplied by.
-inline float softmax_step(const float* scores, int n, F top, AttendState* state, float* weights) {
+// Takes a score into a state's maximum: what weights are relative to, and what the output so far
+// must be multiplied by.
+inline float raise(AttendState* state, F top, float* keep) {
   const float here = f_top(top);
   const float largest = here > state->max ? here : state->max;
   // A query that has seen nothing yet keeps weights of zero instead of exp(-inf + inf).
   const float shift = largest == lowest() ? 0.0f : largest;
-  const float keep = state->max == lowest() ? 0.0f : f_first(f_exp(f_set1(state->max - shift)));
-  F total = f_zero();
-  for (int t = 0; t < n; t += 16) {
-    const F weight = softmax_weight(f_load(scores + t), shift);
-    f_store(weights + t, weight);
-    total = f_add(total, weight);
-  }
+  *keep = state->max == lowest() ? 0.0f : f_first(f_exp(f_set1(state->max - shift)));
   state->max = largest;
-  state->total = state->total * keep + f_sum(total);
-  return keep;
+  return shift;
 }
 
-// Queries that one pass takes, of those that are left.
-inline int queries_together(int left) {
-  return left >= 6 && kAttendQueries >= 6 ? 6 : left >= 3 ? 3 : left;
+// Queries that are taken together, of those that are left: 1, 2, 3, 6 or 12.
+inline int queries_together(int left, int most) {
+  return left >= 12 && most >= 12 ? 12 : left >= 6 && most >= 6 ? 6 : left >= 3 ? 3 : left;
 }
 
-// Calls body with queries_together(n) as a constant.
-template <class Body>
+// Calls body with such a number as a constant.
+template <int Most, class Body>
 inline void with_count(int n, Body body) {
   switch (n) {
     case 1:
@@ -68,8 +62,11 @@ inline void with_count(int n, Body body) {
       return body.template operator()<2>();
     case 3:
       return body.template operator()<3>();
+    case 6:
+      if constexpr (Most >= 6) body.template operator()<6>();
+      return;
     default:
-      if constexpr (kAttendQueries >= 6) body.template operator()<6>();
+      if constexpr (Most >= 12) body.template operator()<12>();
   }
 }
 
@@ -248,6 +245,7 @@ struct ValueProduct {
 
 // Vectors of codes that share a load of the queries' or weights' side: 1, 2 or 4.
 constexpr int streams_together(int queries) {
+  if (queries > kAttendQueries) queries = kAttendQueries;
   return kSums / queries >= 4 ? 4 : kSums / queries >= 2 ? 2 : 1;
 }
 
@@ -256,6 +254,12 @@ constexpr int streams_together(int queries) {
 template <class Product, int NQ, int NS>
 inline void dots(const uint8_t* const* streams, int steps, const int8_t* codes, int stride,
                  F (*out)[NS]) {
+  if constexpr (NQ > kAttendQueries) {
+    for (int i = 0; i < NQ; i += kAttendQueries) {
+      dots<Product, kAttendQueries, NS>(streams, steps, codes + i * stride, stride, out + i);
+    }
+    return;
+  }
   typename Product::Sum sum[NQ][NS];
   for (int i = 0; i < NQ; ++i) {
     for (int s = 0; s < NS; ++s) sum[i][s] = Product::zero();
@@ -359,9 +363,15 @@ struct Walk {
   }
 };
 
+// What code_meaning says about the blocks of a pass.
+struct Meanings {
+  F step[kPassBlocks], zero[kPassBlocks];
+};
+
+// Sums of query codes times key codes: the scores of lane t less its zero's and scales' share.
 template <int NQ>
-void score_parts(const CodeQueries& q, int first, const Part* parts, int n, uint8_t* bytes,
-                 float (*s)[kPassTokens], F* top) {
+void multiply_keys(const CodeQueries& q, int first, const Part* parts, int n, uint8_t* bytes,
+                   float (*s)[kPassTokens], Meanings* keys) {
   constexpr int kStreams = streams_together(NQ);
   const int dim = q.head_dim, vectors = dim / 4, stride = dim / 32 * kNumberBytes;
   for (int b = 0; b < n; b += kStreams) {
@@ -369,78 +379,99 @@ void score_parts(const CodeQueries& q, int first, const Part* parts, int n, uint
     for (int k = 0; k < kStreams; ++k) {
       streams[k] = bytes + 64 * vectors * k;
       if (b + k >= n) continue;
-      const Part& part = parts[b + k];
-      prefetch_codes(part.block->v_codes, part.block->v_scales, dim, part.list->v_bits);
-      unpack(part.block->k_codes, vectors, part.list->k_bits, 4, kFlipKeys != 0,
-             bytes + 64 * vectors * k);
+      const CodeBlock& block = *parts[b + k].block;
+      const CodeList& list = *parts[b + k].list;
+      prefetch_codes(block.v_codes, block.v_scales, dim, list.v_bits);
+      unpack(block.k_codes, vectors, list.k_bits, 4, kFlipKeys != 0, bytes + 64 * vectors * k);
+      keys->step[b + k] = f_set1(1.0f);
+      keys->zero[b + k] = f_zero();
+      if (list.k_bits == 16) continue;
+      code_meaning(block.k_scales, list.k_bits, list.k_exponent, kFlipKeys, keys->step + b + k,
+                   keys->zero + b + k);
     }
     F sum[NQ][kStreams];
     dots<KeyProduct, NQ, kStreams>(streams, vectors, q.codes + first * stride, stride, sum);
     for (int k = 0; k < kStreams && b + k < n; ++k) {
-      const Part& part = parts[b + k];
-      F step, zero;
-      if (part.list->k_bits == 16) {
-        const auto* halves = reinterpret_cast<const uint16_t*>(part.block->k_codes);
-        for (int i = 0; i < NQ; ++i) sum[i][k] = f_zero();
-        for (int d = 0; d < dim; ++d) {
-          const F key = f_half(halves + kBlockTokens * d);
-          for (int i = 0; i < NQ; ++i) {
-            sum[i][k] = f_fma(key, f_set1(q.values[(first + i) * dim + d]), sum[i][k]);
+      if (parts[b + k].list->k_bits == 16) {
+        // Products of floats, divided by the scale that all sums will be multiplied by.
+        const auto* halves = reinterpret_cast<const uint16_t*>(parts[b + k].block->k_codes);
+        for (int i = 0; i < NQ; ++i) {
+          const float scale = q.scale[first + i], inverse = scale > kLeastTop ? 1.0f / scale : 0.0f;
+          sum[i][k] = f_zero();
+          for (int d = 0; d < dim; ++d) {
+            sum[i][k] = f_fma(f_half(halves + kBlockTokens * d),
+                              f_set1(q.values[(first + i) * dim + d] * inverse), sum[i][k]);
           }
         }
-      } else {
-        code_meaning(part.block->k_scales, part.list->k_bits, part.list->k_exponent, kFlipKeys,
-                     &step, &zero);
-        for (int i = 0; i < NQ; ++i) {
-          const F query_sum = f_set1(static_cast<float>(q.code_sum[first + i]));
-          sum[i][k] = f_mul(f_sub(sum[i][k], f_mul(zero, query_sum)),
-                            f_mul(step, f_set1(q.scale[first + i])));
-        }
       }
-      for (int i = 0; i < NQ; ++i) {
-        const F score = f_keep_first(sum[i][k], part.tokens);
-        f_store(s[i] + kBlockTokens * (b + k), score);
-        top[i] = f_max(top[i], score);
-      }
+      for (int i = 0; i < NQ; ++i) f_store(s[i] + kBlockTokens * (b + k), sum[i][k]);
     }
   }
 }
 
-// Weights times scales as 8-bit integers: codes [NQ][kNumberBytes for 2 blocks], and their scales.
-// zeros: what the codes' zero points add up to.
+// Sums of multiply_keys become scores, these weights, and these times the values' scales integers
+// of 8 bits: codes [NQ][kNumberBytes for 2 blocks], and their scales. zeros: what the codes' zero
+// points add up to.
 template <int NQ>
-void weigh_parts(const Part* parts, int n, const float (*weights)[kPassTokens], int8_t* codes,
+void weigh_parts(const CodeQueries& q, int first, const Part* parts, int n, const Meanings& keys,
+                 AttendState* state, float (*s)[kPassTokens], float* keep, int8_t* codes,
                  float* scale, float* zeros) {
   constexpr float kTop = 255.0f;
-  F step[kPassBlocks], zero[kPassBlocks];
+  Meanings values;
   for (int b = 0; b < n; ++b) {
     const CodeList& list = *parts[b].list;
-    step[b] = zero[b] = f_zero();
+    values.step[b] = values.zero[b] = f_zero();
     if (list.v_bits == 16) continue;
-    code_meaning(parts[b].block->v_scales, list.v_bits, list.v_exponent, kFlipValues, step + b,
-                 zero + b);
+    code_meaning(parts[b].block->v_scales, list.v_bits, list.v_exponent, kFlipValues,
+                 values.step + b, values.zero + b);
   }
+  F top[NQ];
+  for (int i = 0; i < NQ; ++i) {
+    const F factor = f_set1(q.scale[first + i]);
+    const F sum = f_set1(-static_cast<float>(q.code_sum[first + i]));
+    top[i] = f_set1(lowest());
+    for (int b = 0; b < n; ++b) {
+      float* at = s[i] + kBlockTokens * b;
+      F score = f_mul(f_fma(keys.zero[b], sum, f_load(at)), f_mul(keys.step[b], factor));
+      if (parts[b].tokens < kBlockTokens) score = f_keep_first(score, parts[b].tokens);
+      f_store(at, score);
+      top[i] = f_max(top[i], score);
+    }
+  }
+  // All queries together where lanes are joined: each of that waits for many others.
+  F product[NQ][kPassBlocks + 1], total[NQ], largest[NQ];
+  float shift[NQ], inverse[NQ];
+  for (int i = 0; i < NQ; ++i) shift[i] = raise(state + i, top[i], keep + i);
+  for (int i = 0; i < NQ; ++i) {
+    total[i] = largest[i] = f_zero();
+    for (int b = 0; b < n; ++b) {
+      const F weight = softmax_weight(f_load(s[i] + kBlockTokens * b), shift[i]);
+      f_store(s[i] + kBlockTokens * b, weight);
+      total[i] = f_add(total[i], weight);
+      product[i][b] = f_mul(weight, values.step[b]);
+      largest[i] = f_max(largest[i], product[i][b]);
+    }
+    product[i][n] = f_zero();
+  }
+  for (int i = 0; i < NQ; ++i) {
+    const float most = f_top(largest[i]);
+    inverse[i] = most > kLeastTop ? kTop / most : 0.0f;
+    scale[i] = most / kTop;
+    state[i].total = state[i].total * keep[i] + f_sum(total[i]);
+  }
+  F sum[NQ];
   for (int i = 0; i < NQ; ++i, codes += kNumberBytes * kPassBlocks / 2) {
-    F product[kPassBlocks + 1];
-    F top = f_zero(), sum = f_zero();
-    for (int b = 0; b < n; ++b) {
-      product[b] = f_mul(f_load(weights[i] + kBlockTokens * b), step[b]);
-      top = f_max(top, product[b]);
-    }
-    product[n] = f_zero();
-    const float largest = f_top(top);
-    const F inverse = f_set1(largest > kLeastTop ? kTop / largest : 0.0f);
-    for (int b = 0; b < n; ++b) {
+    sum[i] = f_zero();
+    for (int b = 0; b < n; b += 2) {
+      F pair[2] = {f_mul(product[i][b], f_set1(inverse[i])),
+                   f_mul(product[i][b + 1], f_set1(inverse[i]))};
+      store_bytes(pair, codes + b / 2 * kNumberBytes);
       // Of the rounded weight, or its error would meet the code instead of the code less its zero.
-      product[b] = f_round(f_mul(product[b], inverse));
-      sum = f_fma(product[b], zero[b], sum);
-      if (b % 2 || b == n - 1) {
-        store_bytes(product + b / 2 * 2, codes + b / 2 * kNumberBytes);
-      }
+      sum[i] = f_fma(pair[0], values.zero[b], sum[i]);
+      if (b + 1 < n) sum[i] = f_fma(pair[1], values.zero[b + 1], sum[i]);
     }
-    scale[i] = largest / kTop;
-    zeros[i] = scale[i] * f_sum(sum);
   }
+  for (int i = 0; i < NQ; ++i) zeros[i] = scale[i] * f_sum(sum[i]);
 }
 
 template <int NQ>
@@ -453,14 +484,10 @@ void attend_parts(const CodeQueries& q, int first, const Part* parts, int n, con
   alignas(64) uint8_t bytes[64 * kQuadStride * (kMaxHeadDim / 16)];
   alignas(64) int8_t codes[NQ * kStride];
   const int dim = q.head_dim;
-  F top[NQ];
-  for (int i = 0; i < NQ; ++i) top[i] = f_set1(lowest());
-  score_parts<NQ>(q, first, parts, n, bytes, s, top);
+  Meanings keys;
+  multiply_keys<NQ>(q, first, parts, n, bytes, s, &keys);
   float keep[NQ], scale[NQ], zeros[NQ];
-  for (int i = 0; i < NQ; ++i) {
-    keep[i] = softmax_step(s[i], kBlockTokens * n, top[i], state + i, s[i]);
-  }
-  weigh_parts<NQ>(parts, n, s, codes, scale, zeros);
+  weigh_parts<NQ>(q, first, parts, n, keys, state, s, keep, codes, scale, zeros);
   for (int b = 0; b < n; ++b) {
     unpack(parts[b].block->v_codes, dim / 4, parts[b].list->v_bits, kQuadStride, kFlipValues != 0,
            bytes + 256 * b);
@@ -518,10 +545,9 @@ inline Rounded round_row(const float* x, int n, int8_t* codes) {
   const float largest = f_top(top);
   const F inverse = f_set1(largest > kLeastTop ? kTop / largest : 0.0f);
   for (int d = 0; d < n; d += 32, codes += kNumberBytes) {
-    const F v[2] = {f_round(f_mul(f_load(x + d), inverse)),
-                    f_round(f_mul(f_load(x + d + 16), inverse))};
-    sum = f_add(sum, f_add(v[0], v[1]));
+    F v[2] = {f_mul(f_load(x + d), inverse), f_mul(f_load(x + d + 16), inverse)};
     store_bytes(v, codes);
+    sum = f_add(sum, f_add(v[0], v[1]));
   }
   return {largest / kTop, static_cast<int32_t>(f_sum(sum))};
 }
@@ -541,13 +567,13 @@ void prepare_queries(const float* q, int n_queries, int head_dim, CodeQueries* o
 void attend_codes(const CodeQueries& q, const CodeList* lists, int n_lists, AttendState* state,
                   float* o) {
   for (int first = 0; first < q.n_queries;) {
-    const int count = queries_together(q.n_queries - first);
+    const int count = queries_together(q.n_queries - first, kMaxQueries);
     Walk walk{lists, lists + n_lists};
     Part parts[2][kPassBlocks];
     int n = walk.take(parts[0]);
     for (int now = 0; n > 0; now ^= 1) {
       const int n_next = walk.take(parts[now ^ 1]);
-      with_count(count, [&]<int NQ>() {
+      with_count<kMaxQueries>(count, [&]<int NQ>() {
         attend_parts<NQ>(q, first, parts[now], n, parts[now ^ 1], n_next, state + first,
                          o + first * q.head_dim);
       });
@@ -607,7 +633,16 @@ void attend_lanes(const float* q, int head_dim, const uint16_t* const* k_blocks,
       }
     }
     float keep[NQ];
-    for (int i = 0; i < NQ; ++i) keep[i] = softmax_step(s[i], size, top[i], state + i, s[i]);
+    for (int i = 0; i < NQ; ++i) {
+      const float shift = raise(state + i, top[i], keep + i);
+      F total = f_zero();
+      for (int t = 0; t < size; t += 16) {
+        const F weight = softmax_weight(f_load(s[i] + t), shift);
+        f_store(s[i] + t, weight);
+        total = f_add(total, weight);
+      }
+      state[i].total = state[i].total * keep[i] + f_sum(total);
+    }
     add_lanes<NQ>(v_blocks + first, seen, n, head_dim, s, keep, o);
   }
 }
@@ -616,8 +651,8 @@ void attend_window(const float* q, int n_queries, int head_dim, const uint16_t* 
                    const uint16_t* const* v_blocks, int n_blocks, const uint16_t* lanes,
                    const int* visible, AttendState* state, float* o, float* scores) {
   for (int first = 0; first < n_queries;) {
-    const int count = queries_together(n_queries - first);
-    with_count(count, [&]<int NQ>() {
+    const int count = queries_together(n_queries - first, kAttendQueries);
+    with_count<kAttendQueries>(count, [&]<int NQ>() {
       attend_lanes<NQ>(q + first * head_dim, head_dim, k_blocks, v_blocks, n_blocks, lanes,
                        visible + first, state + first, o + first * head_dim,
                        scores + kBlockTokens * n_blocks * first);
@@ -687,9 +722,9 @@ void mlp_rows(const MlpLayer& layer, const float* x, float* y) {
 
 void mlp_layer(const MlpLayer& layer, const float* x, int rows, float* y) {
   for (int r = 0; r < rows;) {
-    const int count = queries_together(rows - r);
-    with_count(count,
-               [&]<int NQ>() { mlp_rows<NQ>(layer, x + r * layer.n_in, y + r * layer.n_out); });
+    const int count = queries_together(rows - r, kAttendQueries);
+    with_count<kAttendQueries>(
+        count, [&]<int NQ>() { mlp_rows<NQ>(layer, x + r * layer.n_in, y + r * layer.n_out); });
     r += count;
   }
 }

@@ -13,7 +13,7 @@
 namespace kvq {
 
 constexpr int kBlockTokens = 16;            // tokens interleaved in one block of the cache
-constexpr int kMaxQueries = 8;              // query vectors of one attend call
+constexpr int kMaxQueries = 12;             // query vectors of one attend call
 constexpr int kMaxHeadDim = 256;            // a multiple of 16
 constexpr float kActivationTop = 32512.0f;  // largest 16-bit activation code: 127 * 256
 

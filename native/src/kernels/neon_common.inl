@@ -148,7 +148,8 @@ inline W w_merge(W a, W b) {
 
 // Numbers of 8 bits for the quantized cache, in order.
 constexpr int kFlipKeys = 128, kFlipValues = 0, kNumberBytes = 32, kSums = 3;
-inline void store_bytes(const F v[2], int8_t* codes) {
+inline void store_bytes(F v[2], int8_t* codes) {
+  for (int i = 0; i < 2; ++i) v[i] = f_round(v[i]);
   for (int i = 0; i < 4; ++i) {
     const int16x4_t a = vmovn_s32(vcvtq_s32_f32(v[i / 2].v[i % 2 * 2]));
     const int16x4_t b = vmovn_s32(vcvtq_s32_f32(v[i / 2].v[i % 2 * 2 + 1]));
