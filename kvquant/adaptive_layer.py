@@ -45,9 +45,10 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
         self.keys: Tensor = None
         self.values: Tensor = None
         self.is_initialized = False
-        self._mass: Tensor | None = None
+        self._received: Tensor | None = None  # (3, batch, heads, n): see feed_attention
         self._signals: list[Tensor] = []
         self._quantized = 0
+        self.groups = 1  # query heads of a KV head, known when attention is fed
 
     # The interface of transformers.
 
@@ -83,9 +84,8 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
         self.values = torch.cat([self.values, _narrow(value_states, self.keys.dtype)], -2)
         if not self.watched:
             # What is not seen from now on would look as if nobody attended to it.
-            self._mass = None
-            if not self.record_past:
-                self.settle()
+            self._received = None
+            self.settle()
         return out[0], out[1]
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -125,10 +125,12 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
             self._signals = []
         held = left - packed_left
         self.keys, self.values = self.keys[:, :, :held].clone(), self.values[:, :, :held].clone()
-        if self._mass is not None:
-            self._mass = self._mass[:, :, : max(held - self.sinks, 0)]
-        if self.record_past:
+        if self._received is not None:
+            self._received = self._received[..., : max(held - self.sinks, 0)]
+        self.record_past, recording = False, self.record_past
+        if recording:
             self.settle()
+            self.record_past = True
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
         self.batch_select_indices(beam_idx)
@@ -152,91 +154,131 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
         self._tags = self._tags.select(indices)
         self.keys = self.keys.index_select(0, indices)
         self.values = self.values.index_select(0, indices)
-        if self._mass is not None:
-            self._mass = self._mass.index_select(0, indices)
+        if self._received is not None:
+            self._received = self._received.index_select(1, indices)
         if self.padding is not None:
             self.padding = self.padding.index_select(0, indices)
 
     # What this cache adds.
 
     def feed_attention(self, weights: Tensor | None) -> None:
-        """weights: (batch, query heads, queries, length) of the newest tokens' attention."""
+        """weights: (batch, query heads, queries, length) of the newest tokens' attention.
+
+        Kept of each token in the window, summed over the query heads of a KV head: all that it got
+        from the queries 1 … window behind it, that of the later half of them, the most of one.
+        """
         if weights is None:
-            self._mass = None
-        else:
-            batch, heads, queries, length = weights.shape
-            front = length - (self.keys.shape[-2] - min(self.sinks, self.keys.shape[-2]))
-            columns = weights[..., front:].detach().float()
-            row = torch.arange(length - queries, length, device=weights.device)[:, None]
-            distance = row - torch.arange(front, length, device=weights.device)
-            near = (distance >= 1) & (distance <= self.window)
-            groups = heads // self.keys.shape[1]
-            share = (columns * near).sum(-2).view(batch, -1, groups, columns.shape[-1]).mean(2)
-            self._grow_mass(columns.shape[-1])
-            self._mass += share / max(self.window, 1)
-        if not self.record_past:
-            self.settle()
+            self._received = None
+            return
+        batch, heads, queries, length = weights.shape
+        front = length - max(self.keys.shape[-2] - self.sinks, 0)
+        columns = weights[..., front:].detach().float()
+        row = torch.arange(length - queries, length, device=weights.device)[:, None]
+        distance = row - torch.arange(front, length, device=weights.device)
+        near = (distance >= 1) & (distance <= self.window)
+        share = columns.view(batch, self.keys.shape[1], -1, queries, length - front).sum(2) * near
+        late = (share * (2 * distance > self.window)).sum(-2)
+        old = self._received
+        if old is None:
+            old = torch.zeros(3, *self.keys.shape[:2], 0, device=self.device)
+        old = torch.nn.functional.pad(old, (0, length - front - old.shape[-1]))
+        new = [old[0] + share.sum(-2), old[1] + late, torch.maximum(old[2], share.amax(-2))]
+        self._received = torch.stack(new)
+        self.groups = heads // int(self.keys.shape[1])
+
+    def leaving(self) -> int:
+        """How many tokens behind the sinks wait to be packed."""
+        if not self.is_initialized or self.record_past:
+            return 0
+        n = int(self.keys.shape[-2]) - self.sinks - self.window
+        return n if n >= (1 if self._quantized else FIRST) else 0
+
+    @property
+    def packed(self) -> int:
+        """How many tokens are packed."""
+        return self._quantized
 
     def settle(self) -> None:
-        """Packs the tokens that have left the window."""
-        held = self.keys.shape[-2]
-        leaving = held - self.sinks - self.window
-        if leaving < (1 if self._quantized else FIRST):
-            return
+        """Packs the tokens that have left the window, by this layer's own rule."""
+        leaving = self.leaving()
         start = 0
         while start < leaving:
             end = start + min(_to_boundary(self._quantized), leaving - start)
-            self._pack(start, end)
+            self.pack(start, end)
             start = end
-        cut = [slice(None), slice(None), torch.arange(held, device=self.device)]
-        cut[2] = torch.cat([cut[2][: self.sinks], cut[2][self.sinks + leaving :]])
-        self.keys, self.values = self.keys[tuple(cut)], self.values[tuple(cut)]
-        if self._mass is not None:
-            self._mass = self._mass[:, :, leaving:].clone()
+        self.drop(leaving)
 
-    def _pack(self, start: int, end: int) -> None:
-        """Judges and stores tokens start..end of those behind the sinks; all of one epoch."""
+    def drop(self, n: int) -> None:
+        """Takes n tokens behind the sinks, which are packed now, out of the 16-bit area."""
+        if not n:
+            return
+        place = torch.arange(self.keys.shape[-2], device=self.device)
+        left = torch.cat([place[: self.sinks], place[self.sinks + n :]])
+        self.keys, self.values = self.keys.index_select(2, left), self.values.index_select(2, left)
+        if self._received is not None:
+            self._received = self._received[..., n:].clone()
+
+    def received(self, start: int, end: int) -> Tensor | None:
+        """(3, n, batch, heads) of the waiting tokens start … end; None where nothing is known."""
+        if self._received is None:
+            return None
+        return self._received[..., start:end].permute(0, 3, 1, 2)
+
+    def vectors(self, start: int, end: int) -> list[Tensor]:
+        """Keys and values (n, batch, heads, dim) of the waiting tokens, as they will be stored;
+        all of one epoch."""
         n = self._quantized
-        position = self.sinks + n
+        real = self._real(self.sinks + n, end - start)
         cut = slice(self.sinks + start, self.sinks + end)
         raw = [
             clean(x[:, :, cut]).permute(2, 0, 1, 3) for x in (self.keys, self.values)
         ]  # (n, batch, heads, dim)
-        real = self._real(position, end - start)
         known = self.rule.calibration
-        if known is not None and n == 0:
+        if known is not None and not self._halves[0].starts:
             for half, mean, exponent in zip(
                 self._halves, known.means, known.exponents, strict=True
             ):
                 half.open_known(0, mean, exponent)
-        elif known is None and (n == 0 or _opens_epoch(n)):
+        elif known is None and self._halves[0].starts[-1:] != [n] and (n == 0 or _opens_epoch(n)):
             before = raw if n == 0 else self._restored()
             real_before = real if n == 0 else self._real(self.sinks, n)
             for half, x in zip(self._halves, before, strict=True):
                 half.open_epoch(n, x, real_before)
-        vectors = [half.transform(x) for half, x in zip(self._halves, raw, strict=True)]
-        mass = None
-        if self._mass is not None:
-            mass = self._mass[:, :, start:end].permute(2, 0, 1)
-        signals = self.rule.signals(vectors[0], vectors[1], mass)
-        if real is not None:
-            signals = torch.where(real[:, :, None, None], signals, torch.nan)
-        self._signals.append(signals)
-        if n == 0:
-            self.rule.calibrate(signals)
-        elif _is_boundary(n):
-            self.rule.calibrate(torch.cat(self._signals[:-1] or self._signals))
-            self._signals = [signals]
-            self.rule.steer(self._body_bits(), n)
-        tags = self.rule.judge(signals)
+        return [half.transform(x) for half, x in zip(self._halves, raw, strict=True)]
+
+    def pack(self, start: int, end: int, tags: Tensor | None = None) -> None:
+        """Stores the waiting tokens start … end, all of one epoch.
+
+        tags: (n, batch, heads, 2) uint8, widths of keys and values; None asks this layer's rule.
+        """
+        n = self._quantized
+        vectors = self.vectors(start, end)
+        real = self._real(self.sinks + n, end - start)
+        if tags is None:
+            tags = self._judge(vectors, self.received(start, end), real)
         if real is not None:
             top = torch.full_like(tags, len(self.rule.ladder) - 1)
-            tags = torch.where(self._real_sinks(position, end - start), top, tags)
+            tags = torch.where(self._real_sinks(self.sinks + n, end - start), top, tags)
             tags = torch.where(real[:, :, None, None], tags, torch.zeros_like(tags))
         for i, half in enumerate(self._halves):
             half.append(vectors[i], tags[..., i])
         self._tags.append(tags)
         self._quantized += end - start
+
+    def _judge(self, vectors: list[Tensor], received: Tensor | None, real: Tensor | None) -> Tensor:
+        n = self._quantized
+        mass = None if received is None else received[0] / (max(self.window, 1) * self.groups)
+        signals = self.rule.signals(vectors[0], vectors[1], mass)
+        if real is not None:
+            signals = torch.where(real[:, :, None, None], signals, torch.nan)
+        self._signals.append(signals)
+        if n == 0 or not self.rule.calibrated:
+            self.rule.calibrate(signals)
+        elif _is_boundary(n):
+            self.rule.calibrate(torch.cat(self._signals[:-1] or self._signals))
+            self._signals = [signals]
+            self.rule.steer(self.body_bits(), n)
+        return self.rule.judge(signals)
 
     def _restored(self) -> list[Tensor]:
         """Keys and values (n, batch, heads, dim) of all packed tokens, float32."""
@@ -254,11 +296,6 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
         place = torch.arange(position, position + n, device=self.device)[:, None] - self.padding
         return ((place >= 0) & (place < self.sinks))[:, :, None, None]
 
-    def _grow_mass(self, n: int) -> None:
-        if self._mass is None:
-            self._mass = torch.zeros(*self.keys.shape[:2], 0, device=self.device)
-        self._mass = torch.nn.functional.pad(self._mass, (0, n - self._mass.shape[-1]))
-
     def classes(self) -> Tensor:
         """(n, batch, heads) uint8 of the n packed tokens, from the first one behind the sinks:
         index of the key's width | index of the value's width << 2."""
@@ -268,7 +305,8 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
         """How many packed keys, and how many packed values, have each width of the ladder."""
         return [torch.tensor([rows.count for rows in half.rows]) for half in self._halves]
 
-    def _body_bits(self) -> float:
+    def body_bits(self) -> float:
+        """Stored bits per number of the packed tokens, tags included."""
         return self.rule.mean_bits(self.counts())
 
     def bytes_stored(self) -> int:
@@ -287,10 +325,9 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
             rows.bytes_held - rows.bytes_stored
             for rows in [self._tags.bytes, *(rows for half in self._halves for rows in half.rows)]
         )
-        floats = [self._mass, *self._signals, *(half.matrix for half in self._halves)]
-        return (
-            self.bytes_stored() + spare + sum(4 * int(x.numel()) for x in floats if x is not None)
-        )
+        floats = [self._received, *self._signals, *(half.matrix for half in self._halves)]
+        loose = sum(4 * int(x.numel()) for x in floats if x is not None)
+        return self.bytes_stored() + spare + loose
 
     def bytes_plain(self) -> int:
         """What the same tokens take in a plain cache of 16 bits."""

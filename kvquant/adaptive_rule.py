@@ -118,6 +118,11 @@ class LayerRule:
             [[vector_bits(dim, b) for b in self.ladder] for dim in self.dims], dtype=torch.float64
         )
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether it can judge yet."""
+        return self._reference is not None
+
     def signals(self, keys: Tensor, values: Tensor, mass: Tensor | None) -> Tensor:
         """(n, batch, heads, 3): log2 of the squares of transformed keys and values
         (n, batch, heads, dim), and of the attention received (n, batch, heads), NaN for None."""

@@ -22,10 +22,12 @@ except ImportError as e:
         "Install the extra: pip install '.[train]'.",
     ) from e
 
+from kvquant.adaptive_judge import Judge, open_controller
 from kvquant.adaptive_layer import FIRST, AdaptiveLayer
 from kvquant.adaptive_rows import WIDTHS
 from kvquant.adaptive_rule import Calibration, LayerRule, Weights, calibrations
 from kvquant.bundle import fingerprint_of
+from kvquant.controller import Controller
 from kvquant.controller_file import CONTROLLER_FILE, ControllerFile
 
 Tensor = Any
@@ -77,8 +79,9 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
             the controller was made for.
         ladder: one to four of the widths 2, 3, 4, 8, 16, ascending; the controller's, or 2 to 8.
         n_ctx: length that the budget is meant for.
-        controller: a controller file for this model: its channel means and its table of how much
-            layers and heads matter are used. ``for_model`` finds the shipped one.
+        controller: for this model, or its file: its channel means and its table of how much
+            layers and heads matter are used, and all of it while the model is watched (and no
+            layer has a sliding window). ``for_model`` finds the shipped one.
         attention_mask: (batch, length) of the first prompt; needed only to see padding on the left
             where the model is called without ``position_ids`` (``generate`` gives them).
 
@@ -95,11 +98,14 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         sinks: int | None = None,
         ladder: tuple[int, ...] | None = None,
         n_ctx: int = 2048,
-        controller: ControllerFile | Path | str | None = None,
+        controller: Controller | Path | str | None = None,
         attention_mask: Tensor | None = None,
         weights: Weights | None = None,
     ) -> None:
-        file = _controller(controller, config)
+        if isinstance(controller, (str, Path)):
+            controller = open_controller(controller)
+        file = controller.file if controller else None
+        _check_shape(file, config)
         window = _first(window, file.window if file else None, 32)
         sinks = _first(sinks, file.sinks if file else None, 4)
         self._ladder = tuple(ladder or (file.ladder if file else LADDER))
@@ -109,6 +115,8 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         self._attention_mask = attention_mask
         self._watched = False
         known = calibrations(file, self._ladder, self._body) if file else []
+        self._judge: Judge | None = None
+        self._tokens: Tensor | None = None
         make = partial(AdaptiveLayer, window, sinks)
         # transformers knows which kind of layer stands where; only its plain ones are replaced.
         plain = DynamicCache(config=config).layers if config is not None else []
@@ -123,6 +131,8 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
             )
         else:
             super().__init__(layer_class_to_replicate=partial(make, partial(self._make_rule, None)))
+        if controller and self._ladder == controller.ladder and len(self._adaptive()) == len(plain):
+            self._judge = Judge(controller, self._body)
 
     @classmethod
     def for_model(cls, model: Any, **settings: Any) -> AdaptiveCache:
@@ -132,10 +142,10 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         fingerprint = _fingerprint(model)
         wanted = settings.pop("controller", None)
         if wanted is None and CONTROLLER_FILE.exists():
-            shipped = ControllerFile.open(CONTROLLER_FILE)
-            wanted = shipped if shipped.fingerprint == fingerprint else None
+            if ControllerFile.open(CONTROLLER_FILE).fingerprint == fingerprint:
+                wanted = open_controller(CONTROLLER_FILE)
         elif isinstance(wanted, (str, Path)):
-            wanted = ControllerFile.open(Path(wanted), fingerprint=fingerprint)
+            wanted = open_controller(wanted, fingerprint)
         return cls(model.config, controller=wanted, **settings)
 
     def _make_rule(
@@ -194,6 +204,7 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
             if isinstance(getattr(module, "layer_idx", None), int)
             and "Attention" in type(module).__name__
         ]
+        handles.append(model.register_forward_pre_hook(self._note_tokens, with_kwargs=True))
         self._set_watched(True)
         try:
             yield self
@@ -211,8 +222,47 @@ class AdaptiveCache(Cache):  # type: ignore[misc]
         """After ``update`` of that layer: the weights (batch, query heads, queries, length) of the
         attention that followed it. Only for tokens still in the window do they count."""
         layer = self.layers[layer_idx]
-        if isinstance(layer, AdaptiveLayer):
-            layer.feed_attention(weights)
+        if not isinstance(layer, AdaptiveLayer):
+            return
+        layer.feed_attention(weights)
+        if self._judge is None:
+            layer.settle()
+        elif layer is self.layers[-1] and not self._judge.settle(self._adaptive(), self._known()):
+            for each in self._adaptive():
+                each.settle()
+
+    def _note_tokens(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if any(value is self for value in kwargs.values()):
+            ids = kwargs.get("input_ids", args[0] if args else None)
+            held = self.get_seq_length()
+            before = self._tokens
+            if ids is not None and held:
+                ids = None if before is None else torch.cat([before[:, :held], ids], 1)
+            self._tokens = ids
+
+    def _known(self) -> Tensor | None:
+        """(batch, length) ids of all tokens, or None where some are not known."""
+        tokens = self._tokens
+        known = tokens is not None and tokens.shape[1] == self.get_seq_length()
+        return tokens if known else None
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Rows of the batch by number, or by a mask."""
+        super().batch_select_indices(indices)
+        if self._tokens is not None:
+            self._tokens = self._tokens[indices]
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Each row of the batch so many times."""
+        super().batch_repeat_interleave(repeats)
+        if self._tokens is not None:
+            self._tokens = self._tokens.repeat_interleave(repeats, 0)
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Rows of the batch for the beams that go on."""
+        super().reorder_cache(beam_idx)
+        if self._tokens is not None:
+            self._tokens = self._tokens[beam_idx]
 
     def _set_watched(self, watched: bool) -> None:
         self._watched = watched
@@ -267,10 +317,9 @@ def _fingerprint(model: Any) -> int | None:
     return fingerprint_of(weight.detach().float().cpu().contiguous().numpy().tobytes())
 
 
-def _controller(given: ControllerFile | Path | str | None, config: Any) -> ControllerFile | None:
-    if given is None:
-        return None
-    file = given if isinstance(given, ControllerFile) else ControllerFile.open(Path(given))
+def _check_shape(file: ControllerFile | None, config: Any) -> None:
+    if file is None:
+        return
     if config is None:
         raise SettingError("hf.controller", "A controller needs the model's config beside it.")
     text = config.get_text_config(decoder=True)
@@ -284,7 +333,6 @@ def _controller(given: ControllerFile | Path | str | None, config: Any) -> Contr
             f" and channels, the model has {' x '.join(map(str, shape))}.",
             "Take the controller of this model, or none.",
         )
-    return file
 
 
 def _mean_body(layers: list[AdaptiveLayer]) -> float:

@@ -53,6 +53,7 @@ KVQUANT_LAYERS: list[set[str]] = [
     {"adaptive_rows"},
     {"adaptive_rule", "adaptive_packed"},
     {"adaptive_layer"},
+    {"adaptive_judge"},
     {"hf"},
     {"reference", "steps", "native_model", "checkpoint", "hf_config", "hf_special_tokens"},
     {"native_steps", "generation"},
@@ -88,6 +89,7 @@ ONLY_IN = {
     "matplotlib": ["kvquant/plots.py"],
     "torch": [
         "kvquant/hf.py",
+        "kvquant/adaptive_judge.py",
         "kvquant/adaptive_layer.py",
         "kvquant/adaptive_packed.py",
         "kvquant/adaptive_rows.py",

@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - the modules under test need torch themselves
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterator
 from pathlib import Path
@@ -512,7 +513,7 @@ def test_attention_is_seen_when_the_model_is_watched(llama: Any) -> None:
     assert not any(module._forward_hooks for module in llama.modules())
     assert not torch.equal(layers(seen)[0].classes(), layers(blind)[0].classes())
     # The block leaves nothing behind, and a cache that was not meant was not told.
-    assert layers(other)[0]._mass is None
+    assert layers(other)[0]._received is None
     logits(llama, ids[:, :40], seen)
     assert seen.get_seq_length() == 200
     assert layers(seen)[0].keys.shape[2] == 36
@@ -545,10 +546,10 @@ def test_attention_of_chunks_adds_up_to_that_of_one_pass() -> None:
             cache.update(keys[:, :, start:end], values[:, :, start:end], 0)
             cache.feed_attention(0, weights[:, :, start:end, :end])
             start = end
-        masses.append(layers(cache)[0]._mass)
+        masses.append(layers(cache)[0]._received[0])
     assert torch.allclose(*masses, atol=1e-5)
-    near = weights.view(2, 2, 2, 60, 60).mean(2)
-    expected = (near.sum(-2) - near.diagonal(dim1=-2, dim2=-1)) / 60
+    near = weights.view(2, 2, 2, 60, 60).sum(2)
+    expected = near.sum(-2) - near.diagonal(dim1=-2, dim2=-1)
     assert torch.allclose(masses[0], expected[..., 4:], atol=1e-5)
 
 
@@ -582,6 +583,33 @@ def test_a_controller_gives_means_and_a_table(llama: Any, tmp_path: Path) -> Non
     again = AdaptiveCache(llama.config, controller=path, window=8)
     assert layers(again)[0].window == 8
     assert layers(again)[0].sinks == 4
+
+
+def test_a_watched_model_is_judged_by_the_whole_controller(llama: Any, tmp_path: Path) -> None:
+    path = controller(tmp_path, llama)
+    ids, rest = tokens(2, 90), tokens(2, 20, seed=4)
+
+    def run(rows: Any, *, feed: bool = True) -> AdaptiveCache:
+        cache = AdaptiveCache.for_model(llama, controller=path, budget_bits=4)
+        with cache.watch(llama) if feed else contextlib.nullcontext():
+            logits(llama, ids[rows], cache)
+            cache.crop(-4)
+            cache.reorder_cache(torch.arange(len(rows)))
+            logits(llama, rest[rows], cache)
+        return cache
+
+    both = run(torch.tensor([1, 0]))
+    for layer in layers(both):
+        assert layer.keys.shape[2] == 36
+        assert layer.packed == 70
+    assert both._known().tolist() == torch.cat([ids[:, :86], rest], 1)[[1, 0]].tolist()
+    # Up to the first look at the budget each row is judged as it is alone.
+    for b, row in enumerate((1, 0)):
+        for mine, alone in zip(layers(both), layers(run(torch.tensor([row]))), strict=True):
+            same = mine.classes()[:50, b] == alone.classes()[:50, 0]
+            assert same.float().mean() > 0.98
+    tables = [layer.classes()[:, 0] for layer in layers(run(torch.tensor([1]), feed=False))]
+    assert any((a.classes()[:, 0] != b).any() for a, b in zip(layers(both), tables, strict=True))
 
 
 def test_a_foreign_controller_is_refused(llama: Any, tmp_path: Path) -> None:
