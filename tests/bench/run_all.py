@@ -2,8 +2,9 @@
 
     .venv/bin/python tests/bench/run_all.py --data DIR --out docs/benchmarks.md
 
-Each benchmark is a command of its own that ends in one line of JSON. Without DIR those that
-need the public data are left out and said to be.
+Each benchmark is a command of its own that ends in one line of JSON, and has a section in the
+file; sections that are not run stay as they are. Without DIR those that need the public data are
+left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -169,11 +171,9 @@ def model_path() -> str:
     return str(path_of("smollm2-135m-instruct"))
 
 
-def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> str:
-    """One section: the command and what it found, or why there is nothing."""
+def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> str | None:
+    """The text of a section; None where the command failed."""
     command = [*bench.command, *(bench.quick if quick else ())]
-    if any("DATA" in part for part in command) and (data is None or not data.is_dir()):
-        return "Left out: the public data is not here."
     shown = " ".join(command).replace(sys.executable, ".venv/bin/python")
     if bench.title in PEERED and peer:
         command += ["--peer", peer]
@@ -181,11 +181,35 @@ def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> st
     full = [part.replace("DATA", str(data)) for part in command]
     full = [model_path() if part == "MODEL" else part for part in full]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    about = machine.describe()
     done = subprocess.run(full, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        return f"Failed with exit code {done.returncode}: `{shown}`"
+        print(f"  failed with exit code {done.returncode}: {shown}", file=sys.stderr)
+        return None
     result = json.loads(done.stdout.splitlines()[-1])
-    return f"`{shown}`\n\n{bench.table(result)}"
+    where = (
+        f"{datetime.date.today()}, {about['cpu']}, {about['arch']}, {about['cores']} cores, "
+        f"Python {about['python']}, load {about['load']} at the start."
+    )
+    return f"{bench.about}\n\n`{shown}`\n\n{where}\n\n{bench.table(result)}"
+
+
+def merged(text: str, found: dict[str, str]) -> str:
+    """The file's text with the sections of these titles replaced, new ones at its end."""
+    head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    sections = dict(part.split("\n", 1) for part in parts) | found
+    return (
+        head.strip()
+        + "".join(f"\n\n## {title}\n\n{body.strip()}" for title, body in sections.items())
+        + "\n"
+    )
+
+
+HEAD = (
+    "# Benchmarks\n\n"
+    "Every figure comes from the command above it (`make bench` runs them all; DATA is a folder "
+    "with the\npublic data sets). Machines are shared and noisy: compare figures of one run only."
+)
 
 
 def main() -> int:
@@ -196,24 +220,25 @@ def main() -> int:
     parser.add_argument("--only", help="run the benchmarks whose title contains this")
     parser.add_argument("--quick", action="store_true", help="some minutes; figures are rough")
     args = parser.parse_args()
-    about = machine.describe()
-    parts = [
-        "# Benchmarks",
-        "Written by `make bench`; every figure comes from the command above it. Machines are "
-        "shared and noisy: compare figures of one run only.",
-        f"{datetime.date.today()}, {about['cpu']}, {about['arch']}, {about['cores']} cores, "
-        f"Python {about['python']}, load {about['load']} at the start.",
-    ]
+    failed = False
     for bench in BENCHES:
         if args.only and args.only.lower() not in bench.title.lower():
             continue
+        needs_data = any("DATA" in part for part in bench.command)
+        if needs_data and (args.data is None or not args.data.is_dir()):
+            print(f"{bench.title}: left out, the public data is not here", file=sys.stderr)
+            continue
         print(f"{bench.title} …", file=sys.stderr, flush=True)
         found = run(bench, args.data, args.peer, quick=args.quick)
-        parts += [f"## {bench.title}", bench.about, found]
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        if found is None:
+            failed = True
+            continue
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        before = args.out.read_text(encoding="utf-8") if args.out.exists() else HEAD
+        # After each one, so that an interrupted run keeps what it has.
+        args.out.write_text(merged(before, {bench.title: found}), encoding="utf-8")
     print(args.out)
-    return 0
+    return 4 if failed else 0
 
 
 if __name__ == "__main__":
