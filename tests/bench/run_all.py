@@ -148,7 +148,10 @@ BENCHES = [
     Bench(
         "Quality of the KV caches",
         "Against the 16-bit cache, on text that no controller was trained on.",
-        python("-m kvquant eval --data DATA --model MODEL --threads 2 --json"),
+        python(
+            "-m kvquant eval --data DATA --model MODEL --threads 2 --json --windows 4 "
+            "--kv fp16,static8,static4,static3,adaptive"
+        ),
         quality,
         (
             *"--what kld,ppl --windows 2 --context 512".split(),
