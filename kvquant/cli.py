@@ -25,13 +25,12 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code. A user's mistake gives one line on stderr."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["bench"]:
-        from kvquant import bench
-
-        return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
-    options = _parser().parse_args(arguments)
     try:
-        return _run(options)
+        if arguments[:1] == ["bench"]:
+            from kvquant import bench
+
+            return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
+        return _run(_parser().parse_args(arguments))
     except KvquantError as e:
         print(f"smolllm: {e}", file=sys.stderr)
         return e.exit_code

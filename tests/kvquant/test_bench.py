@@ -203,3 +203,15 @@ def test_wrong_use_is_one_line(
     fitting = ["--depths", "0", "--prefill_depths", "", "--prompts", "8"]
     assert main(["bench", "--model", str(tiny_path), *fitting, *wrong]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_interrupt(
+    tiny_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kvquant.bench.Bench.measure", interrupted)
+    options = ["--depths", "0", "--prefill_depths", "", "--prompts", "8"]
+    assert main(["bench", "--model", str(tiny_path), *options]) == 130
+    assert "Traceback" not in capsys.readouterr().err
