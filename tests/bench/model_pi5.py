@@ -7,6 +7,9 @@ llvm-mca count their cycles on Neoverse N1, the server sibling of the Pi 5's Cor
 cortex-a76 model is the older A57). Bytes per token are taken at 10 GB/s, the cores at 2.4 GHz.
 Norms, rotation, softmax, barriers and sampling are left out, caches are taken as perfect: the
 figure is a bound to compare kernels by. Ends in one line of JSON.
+
+"tokens" are with the cache in half precision, "quantized" at 3.5 bits: 48 tokens as halves, every
+block of the others at the price of 3-bit codes, the dearest to unpack.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ LAYERS, HIDDEN, FFN, KV, HEAD_DIM, KV_HEADS, VOCAB = 30, 576, 1536, 192, 64, 3, 
 LAYER_WEIGHTS = 2 * HIDDEN * HIDDEN + 2 * KV * HIDDEN + 3 * FFN * HIDDEN
 # 16 rows of 32 columns, as packed: codes and scales.
 TILE, Q4_BYTES, Q8_BYTES = 512, 320, 544
+# Of the quantized cache: scales and tags are in the bits.
+CODE_BITS, HALVES, BLOCK = 3.5, 48, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +47,11 @@ class Kernel:
 
     name: str
     function: str
-    instruction: str
+    instruction: str | tuple[str, ...]
     also: str
     unit: int
     what: str
+    without: str = "no such instruction"
 
 
 KERNELS = (
@@ -53,12 +59,18 @@ KERNELS = (
     Kernel("gemv q8_0", "gemm_q8ILi1E", "sdot", "sdot", 64, "16 rows x 32 columns"),
     # The two halves of attention are one shape: 16 halves widened, then 3 x 16 products.
     Kernel("attend fp16", "attend_queriesILi3E", "fmla", "fcvtl", 12, "16 halves x 3 queries"),
+    Kernel("codes, unpack", "unpackILi4E", ("bit", "bsl", "bif"), "and", 32, "block of 3 bits"),
+    Kernel("codes x queries", "multiply_keysILi3E", "sdot", "sdot", 192, "block x 3 queries"),
+    Kernel("codes x weights", "attend_partsILi3E", "udot", "udot", 192, "block x 3 queries"),
+    Kernel("scores", "weigh_partsILi3E", "fmax", "fmul", 4, "16 scores", without="frint"),
+    Kernel("softmax", "weigh_partsILi3E", "frintm", "fmla", 4, "16 scores"),
+    Kernel("weights to bytes", "weigh_partsILi3E", "frintn", "fmla", 4, "16 weights"),
 )
 
 
 def inner_loops(assembly: str, function: str) -> list[list[str]]:
     """Bodies of the innermost loops of the function whose mangled name holds ``function``."""
-    start = re.search(rf"^_Z\w*{function}\w*:$", assembly, re.M)
+    start = re.search(rf"^_Z\w*{function}[\w.]*:$", assembly, re.M)
     if start is None:
         raise ValueError(f"there is no function {function}")
     end = assembly.index(".cfi_endproc", start.end())
@@ -100,8 +112,9 @@ def model(assembly: str, mca: str) -> dict[str, dict[str, float | str]]:
         used = [
             loop
             for loop in inner_loops(assembly, kernel.function)
-            if sum(x.startswith(kernel.instruction) for x in loop) >= kernel.unit // 8
+            if sum(x.startswith(kernel.instruction) for x in loop) >= max(1, kernel.unit // 8)
             and any(x.startswith(kernel.also) for x in loop)
+            and not any(x.startswith(kernel.without) for x in loop)
         ]
         if not used:
             raise ValueError(f"no inner loop of {kernel.name} was found")
@@ -118,16 +131,26 @@ def model(assembly: str, mca: str) -> dict[str, dict[str, float | str]]:
     return out
 
 
-def per_token(kernels: dict[str, dict[str, float | str]], depth: int) -> dict[str, float]:
+def per_token(
+    kernels: dict[str, dict[str, float | str]], depth: int, *, quantized: bool
+) -> dict[str, float]:
     """Milliseconds of reading and of computing one token; the slower of them is the bound."""
+
+    def cost(name: str) -> float:
+        return float(kernels[name]["cycles"])
+
     layer_tiles, head_tiles = LAYERS * LAYER_WEIGHTS / TILE, VOCAB * HIDDEN / TILE
     weight_bytes = layer_tiles * Q4_BYTES + head_tiles * Q8_BYTES
-    cache_bytes = depth * LAYERS * 2 * KV * 2
-    halves = cache_bytes / 2 / 16
+    coded = max(0, depth - HALVES) if quantized else 0
+    numbers = LAYERS * 2 * KV
+    cache_bytes = numbers * ((depth - coded) * 2 + coded * CODE_BITS / 8)
+    per_query = cost("scores") + cost("softmax") + cost("weights to bytes")
+    block = 2 * cost("codes, unpack") + cost("codes x queries") + cost("codes x weights")
     cycles = (
-        layer_tiles * float(kernels["gemv q4_1"]["cycles"])
-        + head_tiles * float(kernels["gemv q8_0"]["cycles"])
-        + halves * float(kernels["attend fp16"]["cycles"])
+        layer_tiles * cost("gemv q4_1")
+        + head_tiles * cost("gemv q8_0")
+        + numbers * (depth - coded) / 16 * cost("attend fp16")
+        + LAYERS * KV_HEADS * coded / BLOCK * (block + 3 * per_query)
     )
     reading = (weight_bytes + cache_bytes) / (GB_S * 1e6)
     computing = cycles / (GHZ * 1e6 * CORES)
@@ -158,17 +181,19 @@ def main() -> int:
             check=True,
         )  # fmt: skip
         kernels = model(assembly.read_text(encoding="utf-8"), mca)
-    tokens = [per_token(kernels, depth) for depth in DEPTHS]
+    tokens = [per_token(kernels, depth, quantized=False) for depth in DEPTHS]
+    quantized = [per_token(kernels, depth, quantized=True) for depth in DEPTHS[1:]]
     if table:
         for name, k in kernels.items():
             print(
-                f"{name:12} {k['cycles']:7} cycles, {k['instructions']} instructions: {k['unit']}"
+                f"{name:16} {k['cycles']:7} cycles, {k['instructions']} instructions: {k['unit']}"
             )
-        for t in tokens:
-            print(
-                f"modelled, depth {t['depth']:4}: {t['megabytes']} MB, "
-                f"reading {t['reading_ms']} ms, computing {t['computing_ms']} ms"
-            )
+        for cache, rows in (("half precision", tokens), ("3.5 bits", quantized)):
+            for t in rows:
+                print(
+                    f"modelled, {cache}, depth {t['depth']:4}: {t['megabytes']} MB, "
+                    f"reading {t['reading_ms']} ms, computing {t['computing_ms']} ms"
+                )
     print(
         json.dumps(
             {
@@ -179,6 +204,7 @@ def main() -> int:
                 "gb_s": GB_S,
                 "kernels": kernels,
                 "tokens": tokens,
+                "quantized": quantized,
             }
         )
     )

@@ -23,7 +23,7 @@
 // divergence of 0.00005, codes of 3.5 bits by a hundred times that; 16 bits would double the work.
 
 // Softmax weight exp(s - shift), relative error below 1e-5; exactly 0 for s - shift < -88.
-inline F softmax_weight(F s, float shift) {
+__attribute__((always_inline)) inline F softmax_weight(F s, float shift) {
   constexpr float kLog2e = 1.44269504088896341f;
   const F x = f_fma(s, f_set1(kLog2e), f_set1(-shift * kLog2e));
   F n;
@@ -278,10 +278,12 @@ inline void dots(const uint8_t* const* streams, int steps, const int8_t* codes, 
   }
 }
 
-// Vector j of a block's n, as bytes, to out + 64 * (j % 4 + j / 4 * quad_stride).
-inline void unpack(const uint8_t* codes, int n, int bits, int quad_stride, bool flip,
-                   uint8_t* out) {
-  const auto put = [&](int j, W w) { w_store(out + 64 * (j % 4 + j / 4 * quad_stride), w); };
+// Vector j of a block's n, as bytes, to out + 64 * (j % 4 + j / 4 * QuadStride). Not
+// inlined, like the other parts of attention: one copy, and each can be profiled and modelled.
+template <int QuadStride>
+__attribute__((noinline)) void unpack(const uint8_t* codes, int n, int bits, bool flip,
+                                      uint8_t* out) {
+  const auto put = [&](int j, W w) { w_store(out + 64 * (j + j / 4 * (QuadStride - 4)), w); };
   const auto get = [&](int i) { return w_load(codes + 64 * i); };
   if (bits == 8) {
     for (int i = 0; i < n; ++i) put(i, flip ? w_flip(get(i)) : get(i));
@@ -370,8 +372,9 @@ struct Meanings {
 
 // Sums of query codes times key codes: the scores of lane t less its zero's and scales' share.
 template <int NQ>
-void multiply_keys(const CodeQueries& q, int first, const Part* parts, int n, uint8_t* bytes,
-                   float (*s)[kPassTokens], Meanings* keys) {
+__attribute__((noinline)) void multiply_keys(const CodeQueries& q, int first, const Part* parts,
+                                             int n, uint8_t* bytes, float (*s)[kPassTokens],
+                                             Meanings* keys) {
   constexpr int kStreams = streams_together(NQ);
   const int dim = q.head_dim, vectors = dim / 4, stride = dim / 32 * kNumberBytes;
   for (int b = 0; b < n; b += kStreams) {
@@ -382,7 +385,7 @@ void multiply_keys(const CodeQueries& q, int first, const Part* parts, int n, ui
       const CodeBlock& block = *parts[b + k].block;
       const CodeList& list = *parts[b + k].list;
       prefetch_codes(block.v_codes, block.v_scales, dim, list.v_bits);
-      unpack(block.k_codes, vectors, list.k_bits, 4, kFlipKeys != 0, bytes + 64 * vectors * k);
+      unpack<4>(block.k_codes, vectors, list.k_bits, kFlipKeys != 0, bytes + 64 * vectors * k);
       keys->step[b + k] = f_set1(1.0f);
       keys->zero[b + k] = f_zero();
       if (list.k_bits == 16) continue;
@@ -413,9 +416,10 @@ void multiply_keys(const CodeQueries& q, int first, const Part* parts, int n, ui
 // of 8 bits: codes [NQ][kNumberBytes for 2 blocks], and their scales. zeros: what the codes' zero
 // points add up to.
 template <int NQ>
-void weigh_parts(const CodeQueries& q, int first, const Part* parts, int n, const Meanings& keys,
-                 AttendState* state, float (*s)[kPassTokens], float* keep, int8_t* codes,
-                 float* scale, float* zeros) {
+__attribute__((noinline)) void weigh_parts(const CodeQueries& q, int first, const Part* parts,
+                                           int n, const Meanings& keys, AttendState* state,
+                                           float (*s)[kPassTokens], float* keep, int8_t* codes,
+                                           float* scale, float* zeros) {
   constexpr float kTop = 255.0f;
   Meanings values;
   for (int b = 0; b < n; ++b) {
@@ -489,8 +493,8 @@ void attend_parts(const CodeQueries& q, int first, const Part* parts, int n, con
   float keep[NQ], scale[NQ], zeros[NQ];
   weigh_parts<NQ>(q, first, parts, n, keys, state, s, keep, codes, scale, zeros);
   for (int b = 0; b < n; ++b) {
-    unpack(parts[b].block->v_codes, dim / 4, parts[b].list->v_bits, kQuadStride, kFlipValues != 0,
-           bytes + 256 * b);
+    unpack<kQuadStride>(parts[b].block->v_codes, dim / 4, parts[b].list->v_bits, kFlipValues != 0,
+                        bytes + 256 * b);
     if (b < n_next) {
       prefetch_codes(next[b].block->k_codes, next[b].block->k_scales, dim, next[b].list->k_bits);
     }
