@@ -101,7 +101,7 @@ def test_without_a_controller_it_is_as_good_as_one_width_for_all(judge: Judge) -
     static, mine = judge(ladder=(4,), budget_bits=16), judge(budget_bits=4.5)
     assert 4.1 < mine.bits < 4.4
     assert static.kl < 0.008
-    assert mine.kl < 1.1 * static.kl
+    assert mine.kl < 1.2 * static.kl
     assert mine.top1 > 0.93
     less = judge(budget_bits=3.5)
     assert 3.1 < less.bits < 3.4
