@@ -172,7 +172,7 @@ class AdaptiveLayer(CacheLayerMixin):  # type: ignore[misc]
             return
         batch, heads, queries, length = weights.shape
         front = length - max(self.keys.shape[-2] - self.sinks, 0)
-        columns = weights[..., front:].detach().float()
+        columns = weights[..., front:].detach().float().nan_to_num(0.0)
         row = torch.arange(length - queries, length, device=weights.device)[:, None]
         distance = row - torch.arange(front, length, device=weights.device)
         near = (distance >= 1) & (distance <= self.window)

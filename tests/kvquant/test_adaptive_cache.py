@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from tests.kvquant.tiny_controller import tiny_arrays, tiny_header
 # Newest versions of transformers rename the argument ``past_key_values`` and warn.
 pytestmark = pytest.mark.filterwarnings("ignore:`past_key_values` is deprecated:FutureWarning")
 
+ROOT = Path(__file__).parents[2]
 VOCABULARY = 96
 EXACT = {"ladder": (16,), "budget_bits": 16.0}
 
@@ -519,6 +522,19 @@ def test_attention_is_seen_when_the_model_is_watched(llama: Any) -> None:
     assert layers(seen)[0].keys.shape[2] == 36
 
 
+def test_a_watched_batch_with_padding_goes_through(llama: Any, tmp_path: Path) -> None:
+    ids, mask = padded(60, 130)
+    for given in (None, controller(tmp_path, llama)):
+        cache = AdaptiveCache.for_model(llama, controller=given, budget_bits=4)
+        with cache.watch(llama):
+            out = llama.generate(
+                ids, attention_mask=mask, past_key_values=cache, max_new_tokens=8, num_beams=2
+            )
+        assert out.shape == (2, 138)
+        assert all(layer.packed == 101 for layer in layers(cache))
+        assert (layers(cache)[0].classes()[: 70 - 4, :2] == 0).all()
+
+
 def test_attended_tokens_get_more_bits() -> None:
     cache = AdaptiveCache(budget_bits=4, window=16, sinks=2, weights=Weights(0, 0, 1.0))
     keys, values = torch.randn(2, 1, 1, 90, 16)
@@ -663,3 +679,19 @@ def test_a_batch_of_another_size_is_refused() -> None:
     cache.update(*torch.randn(2, 2, 1, 5, 16), 0)
     with pytest.raises(ValueError, match="batch"):
         cache.update(*torch.randn(2, 3, 1, 1, 16), 0)
+
+
+def test_without_torch_one_sentence_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from kvquant.errors import BackendMissingError\n"
+        "try:\n    from kvquant import AdaptiveCache\n"
+        "except BackendMissingError as e:\n    print(e.code, e)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(
+        "hf.missing AdaptiveCache needs torch and transformers, and torch"
+    )
+    assert "pip install '.[train]'" in done.stdout
