@@ -54,6 +54,14 @@ void Engine::transform_back(float* out, const Row& row, int layer, int head) con
   for (int d = 0; d < dim; ++d) out[d] += mean[d];
 }
 
+// Features of a token that are at hand only when it is stored. to: [places][2]
+void Engine::note_lengths(float* to, int place, const float* key, const float* value) const {
+  if (!quantization_->controller) return;
+  const int dim = model_->hyper().head_dim;
+  to[2 * place] = length_as_halves(key, dim);
+  to[2 * place + 1] = length_as_halves(value, dim);
+}
+
 // Prepares a row's queries in place; its keys and values go into the window, or wait with those of
 // the rest of the prompt.
 void Engine::store_codes(const Step& step, int r, int layer) {
@@ -69,6 +77,7 @@ void Engine::store_codes(const Step& step, int r, int layer) {
     const int place = layer * h.kv_heads + i;
     rotate(k, angles, 1.0f);
     transform(k, v, place);
+    note_lengths(step.staged ? work_->lengths(r) : row.codes->lengths(row.position), place, k, v);
     if (!step.staged) {
       row.codes->cache().store(layer, i, row.position, k, v);
       continue;
@@ -92,23 +101,27 @@ int Engine::head_cost(const Row& row, int layer, int head) const {
   return cost;
 }
 
-// The block, counted over all classes of a head, with which a unit begins: units cost the same.
-int Engine::first_block(const Row& row, int layer, int head, int unit) const {
+// The blocks, counted over all classes of a head, with which its units begin, and the end of the
+// last one: units cost the same.
+void Engine::cut_head(const Row& row, int layer, int head, int* cuts) const {
   const CodeCache& cache = row.codes->cache();
   const CodeModel& m = cache.model();
   const int64_t total = head_cost(row, layer, head);
+  const int n_units = chunks(row);
   int64_t before = kHeadCost + m.window_blocks() * kHalfBlockCost;
-  const int64_t target = total * unit / chunks(row);
-  int block = 0;
+  int block = 0, unit = 0;
   for (int c = 0; c < kClasses; ++c) {
     const int n = blocks_of(cache.tokens(layer, head, c)), cost = block_cost(m, c);
-    if (target <= before + int64_t{n} * cost) {
-      return block + static_cast<int>(std::max<int64_t>(0, (target - before + cost / 2) / cost));
+    for (; unit < n_units; ++unit) {
+      const int64_t target = total * unit / n_units;
+      if (target > before + int64_t{n} * cost) break;
+      const int64_t inside = std::max<int64_t>(0, (target - before + cost / 2) / cost);
+      cuts[unit] = block + static_cast<int>(inside);
     }
     before += int64_t{n} * cost;
     block += n;
   }
-  return block;
+  for (; unit <= n_units; ++unit) cuts[unit] = block;
 }
 
 // A thread's units of all rows and groups; those of one head count as equal.
@@ -160,6 +173,8 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
   }
   CodeQueries prepared;
   kernels_.prepare_queries(queries, group.count, dim, &prepared);
+  int cuts[kCodeUnits + 1];
+  cut_head(row, layer, head, cuts);
   for (int u = units.begin; u < units.end; ++u) {
     AttendState* state = partial_state_ + static_cast<size_t>(u) * kMaxQueries;
     float* o = partial_ + static_cast<size_t>(u) * kMaxQueries * static_cast<size_t>(dim);
@@ -172,6 +187,8 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
         rotate(k, angles, 1.0f);
         transform(k, k + h.kv_rows(), layer * h.kv_heads + head);
         cache.store(layer, head, row.position, k, k + h.kv_rows());
+        note_lengths(row.codes->lengths(row.position), layer * h.kv_heads + head, k,
+                     k + h.kv_rows());
       }
       uint16_t lanes[kMaxWindowBlocks];
       int visible[kMaxQueries];
@@ -181,8 +198,7 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
                              cache.v_window(layer, head), cache.model().window_blocks(), lanes,
                              visible, state, o, work_->scores(r, g));
     }
-    const int begin = first_block(row, layer, head, u - first);
-    const int end = first_block(row, layer, head, u - first + 1);
+    const int begin = cuts[u - first], end = cuts[u - first + 1];
     if (begin == end) continue;
     CodeList lists[kClasses];
     const int n = cache.blocks(layer, head, begin, end - begin, work_->blocks(thread), lists);

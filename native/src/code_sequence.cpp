@@ -1,10 +1,26 @@
 #include "code_sequence.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace kvq {
+
+// Halves have 10 bits of mantissa; the smallest ones, which have fewer, do not matter for a length.
+float length_as_halves(const float* x, int n) {
+  float lanes[16] = {};
+  for (int i = 0; i < n; i += 16) {
+    for (int j = 0; j < 16; ++j) {
+      const uint32_t bits = std::bit_cast<uint32_t>(x[i + j]);
+      const float half = std::bit_cast<float>((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000u);
+      lanes[j] += half * half;
+    }
+  }
+  float sum = 0.0f;
+  for (const float lane : lanes) sum += lane;
+  return std::sqrt(sum);
+}
 
 CodeSequence::CodeSequence(std::shared_ptr<const Quantization> quantization,
                            std::shared_ptr<CellPool> pool, int capacity, const Kernels& kernels)
@@ -12,6 +28,7 @@ CodeSequence::CodeSequence(std::shared_ptr<const Quantization> quantization,
       cache_(quantization_->model, std::move(pool), capacity, kernels),
       entropies_(static_cast<size_t>(quantization_->model->window_slots()),
                  std::numeric_limits<float>::quiet_NaN()) {
+  lengths_.resize(entropies_.size() * 2 * static_cast<size_t>(quantization_->model->places()));
   tokens_.reserve(static_cast<size_t>(capacity));
   const CodeModel& m = *quantization_->model;
   for (int c = 0; c < kClasses; ++c) {
@@ -23,6 +40,7 @@ CodeSequence::CodeSequence(std::shared_ptr<const Quantization> quantization,
 CodeSequence::CodeSequence(const CodeSequence& other, CodeCache cache)
     : quantization_(other.quantization_),
       cache_(std::move(cache)),
+      lengths_(other.lengths_),
       entropies_(other.entropies_),
       class_bits_(other.class_bits_),
       offset_(other.offset_) {
@@ -78,6 +96,21 @@ void CodeSequence::renew_offset() {
   offset_ = quantization_->controller->offset(counted, mean);
 }
 
+void CodeSequence::renew_notes() {
+  std::fill(entropies_.begin(), entropies_.end(), std::numeric_limits<float>::quiet_NaN());
+  if (!quantization_->controller) return;
+  const CodeModel& m = cache_.model();
+  float k[kMaxHeadDim], v[kMaxHeadDim];
+  for (int p = std::max(cache_.front(), m.sinks); p < cache_.length(); ++p) {
+    float* to = lengths(p);
+    for (int i = 0; i < m.places(); ++i, to += 2) {
+      cache_.load(i / m.shape.kv_heads, i % m.shape.kv_heads, p, k, v);
+      to[0] = length_as_halves(k, m.shape.head_dim);
+      to[1] = length_as_halves(v, m.shape.head_dim);
+    }
+  }
+}
+
 void CodeSequence::finish(const int32_t* tokens, int n, int planned) {
   const int sinks = cache_.model().sinks, before = cache_.front(), length = cache_.length() + n;
   if (planned > 0) cache_.commit();
@@ -111,7 +144,7 @@ void CodeSequence::slide(int n) {
   cache_.slide(n);
   const auto from = tokens_.begin() + cache_.model().sinks;
   tokens_.erase(from, from + n);
-  std::fill(entropies_.begin(), entropies_.end(), std::numeric_limits<float>::quiet_NaN());
+  renew_notes();
   renew_offset();
 }
 
@@ -123,7 +156,7 @@ void CodeSequence::requantize(int shift) {
 const std::vector<int32_t>& CodeSequence::restore(std::string_view bytes) {
   const std::vector<int32_t> ids = cache_.restore(bytes);
   tokens_.assign(ids.begin(), ids.end());
-  std::fill(entropies_.begin(), entropies_.end(), std::numeric_limits<float>::quiet_NaN());
+  renew_notes();
   renew_offset();
   return tokens_;
 }

@@ -20,6 +20,9 @@ struct Quantization {
   bool measured_entropy = false;
 };
 
+// Euclidean length of x [n], n a multiple of 16, after its numbers have become halves.
+float length_as_halves(const float* x, int n);
+
 class CodeSequence {
  public:
   // Throws as CodeCache does.
@@ -36,6 +39,15 @@ class CodeSequence {
   const std::vector<int32_t>& tokens() const { return tokens_; }
   // What a token's prediction was measured to be; nullptr where that is not known.
   const float* entropy(int position) const;
+
+  // Lengths of a token's keys and values in the window, [places][2].
+  float* lengths(int position) {
+    const size_t slot = static_cast<size_t>(cache_.model().slot(position));
+    return lengths_.data() + slot * 2 * static_cast<size_t>(cache_.model().places());
+  }
+  const float* lengths(int position) const {
+    return const_cast<CodeSequence*>(this)->lengths(position);
+  }
 
   // Steps at the end of a forward pass. leaving: how many tokens leave the window when the sequence
   // has so many.
@@ -63,11 +75,14 @@ class CodeSequence {
   CodeSequence(const CodeSequence& other, CodeCache cache);
   // The offset as the classes of the first tokens say.
   void renew_offset();
+  // The same for what is noted about the window's tokens, from the window itself.
+  void renew_notes();
   double bits_of(const uint8_t* classes, size_t n) const;
 
   std::shared_ptr<const Quantization> quantization_;
   CodeCache cache_;
   std::vector<int32_t> tokens_;
+  std::vector<float> lengths_;    // by slot
   std::vector<float> entropies_;  // by slot of the half-precision area; NaN: not known
   std::array<double, kClasses> class_bits_{};
   float offset_ = 0.0f;

@@ -14,16 +14,6 @@
 namespace kvq {
 namespace {
 
-float length_of(const float* x, int n) {
-  float lanes[16] = {};
-  for (int i = 0; i < n; i += 16) {
-    for (int j = 0; j < 16; ++j) lanes[j] += x[i + j] * x[i + j];
-  }
-  float sum = 0.0f;
-  for (const float lane : lanes) sum += lane;
-  return std::sqrt(sum);
-}
-
 int first_leaving(const CodeSequence& s) {
   return std::max(s.cache().front(), s.cache().model().sinks);
 }
@@ -131,11 +121,10 @@ void Engine::judge_token(const Step& step, int thread, int r, int token, Range p
       peak[i] = std::max(peak[i], weight);
     }
   }
-  float k[kMaxHeadDim], v[kMaxHeadDim];
+  const float* lengths = in_window ? s.lengths(position) : work_->lengths(position - row.position);
   for (int i = places.begin; i < places.end; ++i) {
-    read_leaving(row, i, position, k, v);
-    k_norm[i] = length_of(k, m.shape.head_dim);
-    v_norm[i] = length_of(v, m.shape.head_dim);
+    k_norm[i] = lengths[2 * i];
+    v_norm[i] = lengths[2 * i + 1];
   }
   const int32_t id = in_window ? s.tokens()[static_cast<size_t>(position)]
                                : rows_[static_cast<size_t>(r + position - row.position)].token;
@@ -239,12 +228,17 @@ void Engine::quantize_prompt(const Step& step, Range places) {
       late[s] += more.late[s];
       peak[s] = std::max(peak[s], more.peak[s]);
     }
+    const auto keep_lengths = [&](int p) {
+      const float* from = work_->lengths(p - row.position) + 2 * i;
+      std::copy(from, from + 2, row.codes->lengths(p) + 2 * i);
+    };
     // Only now may new tokens take the places of old ones.
     for (int p = row.position; p < end; ++p) {
       if (p >= m.sinks && p < stays) continue;
       read_leaving(row, i, p, k, v);
       cache.store(layer, head, p, k, v);
       if (!judged) continue;
+      keep_lengths(p);
       const int slot = m.slot(p), from = work_->slots + p - row.position;
       mass[slot] = more.mass[from];
       late[slot] = more.late[from];

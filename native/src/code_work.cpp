@@ -25,6 +25,7 @@ CodeWork::CodeWork(const Quantization& q, int groups, int threads, int max_conte
     take(row_weights_, size(kCodeRows * groups) * size(all_slots));
     take(received_, size(places) * 3 * size(all_slots));
     take(gathered_, size(threads) * 5 * size(places));
+    take(lengths_, size(kCodeRows) * 2 * size(places));
     take(positions_, size(all_slots));
     take(costs_, size(threads * kMaxBatch * groups));
     take(blocks_, size(threads) * max_blocks);

@@ -36,6 +36,8 @@ class CodeWork {
   // Keys and values of a prompt's rows until its end, as a KvCache's blocks.
   uint16_t* staged_keys(int place) const { return staged(place); }
   uint16_t* staged_values(int place) const { return staged(place) + kCodeRows * dim_; }
+  // Lengths of the keys and values of a prompt's row, [places][2].
+  float* lengths(int row) const { return lengths_ + static_cast<size_t>(row * 2 * places); }
   // Scores of the window's tokens: decode [row][group][kMaxQueries][slots], prefill, per thread,
   // [kMaxQueries][all_slots].
   float* scores(int row, int group) const {
@@ -78,7 +80,7 @@ class CodeWork {
   Buffer memory_;
   uint16_t* staged_ = nullptr;
   float *scores_ = nullptr, *own_scores_ = nullptr, *weights_ = nullptr, *row_weights_ = nullptr;
-  float *received_ = nullptr, *gathered_ = nullptr;
+  float *received_ = nullptr, *gathered_ = nullptr, *lengths_ = nullptr;
   int *positions_ = nullptr, *costs_ = nullptr;
   CodeBlock* blocks_ = nullptr;
   uint8_t *scratch_ = nullptr, *classes_ = nullptr;

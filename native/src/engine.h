@@ -140,7 +140,8 @@ class Engine {
   void transform_back(float* out, const Row& row, int layer, int head) const;
   void store_codes(const Step& step, int row, int layer);
   int head_cost(const Row& row, int layer, int head) const;
-  int first_block(const Row& row, int layer, int head, int unit) const;
+  void cut_head(const Row& row, int layer, int head, int* cuts) const;
+  void note_lengths(float* to, int place, const float* key, const float* value) const;
   Range share_by_cost(const Step& step, int thread, int layer) const;
   void attend_codes(const Step& step, int thread, int layer, int row, int group, int first,
                     Range units);
