@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from kvquant import convert_command
+from kvquant.console import guarded
 from kvquant.evaluation import command as eval_command
 from kvquant.inspection import command as inspect_command
 from kvquant.training import command as train_command
@@ -22,7 +23,8 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
 def main(argv: Sequence[str]) -> int:
     """Runs one command; returns its exit code."""
     if argv[:1] and argv[0] in COMMANDS:
-        return COMMANDS[argv[0]][0](argv[1:])
+        run = COMMANDS[argv[0]][0]
+        return guarded(f"kvquant {argv[0]}", lambda: run(argv[1:]))
     asked = argv[:1] in (["-h"], ["--help"])
     out = sys.stdout if asked else sys.stderr
     if argv and not asked:

@@ -14,33 +14,25 @@ from pathlib import Path
 
 from kvquant.chat import Message
 from kvquant.config import Sampling
+from kvquant.console import guarded
 from kvquant.engine import KV_KINDS, Engine
-from kvquant.errors import ContextError, KvquantError, ModelFileError, SettingError
+from kvquant.errors import ContextError, ModelFileError, SettingError
 from kvquant.kv_options import FULL, add_options, keywords
 from kvquant.session import Session
-
-_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code. A user's mistake gives one line on stderr."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    try:
-        if arguments[:1] == ["bench"]:
-            from kvquant import bench
+    return guarded("smolllm", lambda: _command(arguments))
 
-            return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
-        return _run(_parser().parse_args(arguments))
-    except KvquantError as e:
-        print(f"smolllm: {e}", file=sys.stderr)
-        return e.exit_code
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader has left; without this the interpreter complains again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+def _command(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["bench"]:
+        from kvquant import bench
+
+        return bench.main(arguments[1:], lambda given: str(find_model(given, os.environ)))
+    return _run(_parser().parse_args(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

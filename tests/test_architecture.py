@@ -39,7 +39,7 @@ LAYERS: list[set[str]] = [
 
 KVQUANT_LAYERS: list[set[str]] = [
     {"errors"},
-    {"vector_format"},
+    {"vector_format", "console"},
     {"transforms", "quantizer", "pages"},
     {"config", "kv_settings", "blas", "weight_formats", "stop_text", "token_text", "native_tokenizer"},
     {"gguf", "tokenizer", "sampler", "json_file", "weight_encoders", "gguf_writer", "texts"},
