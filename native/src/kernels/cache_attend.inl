@@ -268,7 +268,9 @@ void prepare_queries(const float* q, int n_queries, int head_dim, CodeQueries* o
   out->n_queries = n_queries;
   out->head_dim = head_dim;
   for (int i = 0; i < n_queries; ++i) {
-    const Rounded row = round_row(q + i * head_dim, head_dim, out->codes + i * stride);
+    const float* x = q + i * head_dim;
+    const Rounded row =
+        round_row(x, head_dim, largest_magnitude(x, head_dim), out->codes + i * stride);
     out->scale[i] = row.scale;
     out->code_sum[i] = row.sum;
   }

@@ -114,16 +114,20 @@ inline void dots(const uint8_t* const* streams, int steps, const int8_t* codes, 
   }
 }
 
+inline float largest_magnitude(const float* x, int n) {
+  F top = f_zero();
+  for (int d = 0; d < n; d += 16) top = f_max(top, f_abs(f_load(x + d)));
+  return f_top(top);
+}
+
 // n numbers as 8-bit integers, the largest magnitude as 127: their scale, and the integers' sum.
 struct Rounded {
   float scale;
   int32_t sum;
 };
-inline Rounded round_row(const float* x, int n, int8_t* codes) {
+inline Rounded round_row(const float* x, int n, float largest, int8_t* codes) {
   constexpr float kTop = 127.0f;
-  F top = f_zero(), sum = f_zero();
-  for (int d = 0; d < n; d += 16) top = f_max(top, f_abs(f_load(x + d)));
-  const float largest = f_top(top);
+  F sum = f_zero();
   const F inverse = f_set1(largest > kLeastTop ? kTop / largest : 0.0f);
   for (int d = 0; d < n; d += 32, codes += kNumberBytes) {
     F v[2] = {f_mul(f_load(x + d), inverse), f_mul(f_load(x + d + 16), inverse)};

@@ -12,13 +12,20 @@ void pack_mlp(const int8_t* weights, int n_in, int n_out, uint8_t* packed) {
   }
 }
 
+// A layer's scales and biases, up to a multiple of 16.
+struct Outputs {
+  float scale[kMaxHeadDim], bias[kMaxHeadDim];
+};
+
 template <int NQ>
-void mlp_rows(const MlpLayer& layer, const float* x, float* y) {
+void mlp_rows(const MlpLayer& layer, const Outputs& outputs, const float* x, float* y) {
   alignas(64) int8_t codes[NQ * kMaxHeadDim / 32 * kNumberBytes];
   const int n_in = layer.n_in, stride = n_in / 32 * kNumberBytes;
-  float scale[NQ], offset[NQ];
+  float largest[NQ], scale[NQ], offset[NQ];
+  // All rows first: joining lanes waits for many others.
+  for (int i = 0; i < NQ; ++i) largest[i] = largest_magnitude(x + i * n_in, n_in);
   for (int i = 0; i < NQ; ++i) {
-    const Rounded row = round_row(x + i * n_in, n_in, codes + i * stride);
+    const Rounded row = round_row(x + i * n_in, n_in, largest[i], codes + i * stride);
     scale[i] = row.scale;
     offset[i] = static_cast<float>((128 - kFlipKeys) * row.sum);
   }
@@ -35,12 +42,11 @@ void mlp_rows(const MlpLayer& layer, const float* x, float* y) {
       const int row = j + 16 * k;
       const int left = layer.n_out - row < 16 ? layer.n_out - row : 16;
       if (left <= 0) break;
-      float factor[16] = {}, bias[16] = {}, out[16];
-      __builtin_memcpy(factor, layer.scale + row, sizeof(float) * static_cast<size_t>(left));
-      __builtin_memcpy(bias, layer.bias + row, sizeof(float) * static_cast<size_t>(left));
+      float out[16];
       for (int i = 0; i < NQ; ++i) {
-        const F product = f_mul(f_load(factor), f_set1(scale[i]));
-        const F value = f_fma(f_sub(sum[i][k], f_set1(offset[i])), product, f_load(bias));
+        const F product = f_mul(f_load(outputs.scale + row), f_set1(scale[i]));
+        const F value =
+            f_fma(f_sub(sum[i][k], f_set1(offset[i])), product, f_load(outputs.bias + row));
         const F result = layer.relu ? f_max(value, f_zero()) : value;
         float* to = y + i * layer.n_out + row;
         f_store(left == 16 ? to : out, result);
@@ -51,10 +57,16 @@ void mlp_rows(const MlpLayer& layer, const float* x, float* y) {
 }
 
 void mlp_layer(const MlpLayer& layer, const float* x, int rows, float* y) {
+  Outputs outputs = {};
+  for (int j = 0; j < layer.n_out; ++j) {
+    outputs.scale[j] = layer.scale[j];
+    outputs.bias[j] = layer.bias[j];
+  }
   for (int r = 0; r < rows;) {
     const int count = queries_together(rows - r, kAttendQueries);
-    with_count<kAttendQueries>(
-        count, [&]<int NQ>() { mlp_rows<NQ>(layer, x + r * layer.n_in, y + r * layer.n_out); });
+    with_count<kAttendQueries>(count, [&]<int NQ>() {
+      mlp_rows<NQ>(layer, outputs, x + r * layer.n_in, y + r * layer.n_out);
+    });
     r += count;
   }
 }

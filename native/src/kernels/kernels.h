@@ -67,7 +67,7 @@ struct CodeQueries {
 
 // One layer of a small network: y = x * weights * scale + bias, then ReLU if wanted.
 struct MlpLayer {
-  int n_in, n_out;         // n_in: a multiple of 32, at most 256
+  int n_in, n_out;         // at most 256 both; n_in: a multiple of 32
   const uint8_t* weights;  // as pack_mlp leaves them
   const float* scale;      // [n_out] of the integer weights
   const float* bias;       // [n_out]
