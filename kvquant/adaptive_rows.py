@@ -2,12 +2,13 @@
 
 A row is one head's key or value of one token: its codes, then the scale byte, then at 8 bits the
 zero point. The numbers are those of ``kvquant.quantizer``; how codes lie in a row is private to
-this cache: widths 2 and 4 put code j of part f of the vector into bits f * width of byte j, 3-bit
-codes are such a plane of their low two bits and one of their top bits. 16 bits are halves.
+this cache: codes of 2 and 4 bits lie one after the other from the lowest bit, 3-bit codes are such
+a plane of their low two bits and one of their top bits. 16 bits are halves.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -75,10 +76,9 @@ def decode(rows: Tensor, bits: int, dim: int, exponent: Tensor) -> Tensor:
         return rows.view(torch.float16).float()
     body = -(-dim // 8) * bits
     s = scale_values(rows[:, body], exponent)[:, None]
-    codes = _unpack(rows[:, :body], bits)[:, :dim].float()
     if bits == 8:
-        return (codes - rows[:, body + 1 :].float()) * s
-    return (2.0 * codes - float((1 << bits) - 1)) * s
+        return (rows[:, :dim].float() - rows[:, body + 1 :].float()) * s
+    return _levels_of(rows[:, :body], bits)[:, :dim] * s
 
 
 def _encode(x: Tensor, bits: int, exponent: Tensor) -> Tensor:
@@ -137,31 +137,40 @@ def _pack(codes: Tensor, bits: int) -> Tensor:
     short = -codes.shape[1] % 8
     if short:
         codes = torch.nn.functional.pad(codes, (0, short))
+    if bits == 8:
+        return codes
     if bits == 3:
         return torch.cat([_planes(codes & 3, 2), _planes(codes >> 2, 1)], 1)
     return _planes(codes, bits)
 
 
-def _unpack(rows: Tensor, bits: int) -> Tensor:
-    if bits == 3:
-        low = rows.shape[1] * 2 // 3
-        return _unplanes(rows[:, :low], 2) | (_unplanes(rows[:, low:], 1) << 2)
-    return _unplanes(rows, bits)
-
-
 def _planes(codes: Tensor, width: int) -> Tensor:
-    parts = codes.chunk(8 // width, 1)
+    parts = codes.view(codes.shape[0], -1, 8 // width).unbind(-1)
     packed = parts[0].clone()
     for f, part in enumerate(parts[1:], 1):
         packed |= part << (f * width)
     return packed
 
 
-def _unplanes(packed: Tensor, width: int) -> Tensor:
-    if width == 8:
-        return packed
-    mask = (1 << width) - 1
-    return torch.cat([(packed >> (f * width)) & mask for f in range(8 // width)], 1)
+def _levels_of(rows: Tensor, bits: int) -> Tensor:
+    """(n, numbers) float32: levels 2c - (2^bits - 1), looked up byte by byte."""
+    top = float((1 << bits) - 1)
+    if bits != 3:
+        return _look_up(rows, bits, 2.0, -top)
+    low = rows.shape[1] * 2 // 3
+    return _look_up(rows[:, :low], 2, 2.0, -top) + _look_up(rows[:, low:], 1, 8.0, 0.0)
+
+
+def _look_up(packed: Tensor, width: int, factor: float, add: float) -> Tensor:
+    table = _table(width).to(packed.device) * factor + add
+    return torch.nn.functional.embedding(packed.int(), table).flatten(1)
+
+
+@cache
+def _table(width: int) -> Tensor:
+    """(256, 8 / width) float32: the codes in every byte."""
+    shifts = torch.arange(0, 8, width)
+    return ((torch.arange(256)[:, None] >> shifts) & ((1 << width) - 1)).float()
 
 
 class Rows:
