@@ -76,7 +76,8 @@ def _guarded(name: str, run: Callable[[], None]) -> int:
         print(f"kvquant {name}: {e}", file=sys.stderr)
         return e.exit_code
     except OSError as e:
-        print(f"kvquant {name}: {e.filename}: {e.strerror}.", file=sys.stderr)
+        place = f"{e.filename}: " if e.filename else ""
+        print(f"kvquant {name}: {place}{e.strerror or e}.", file=sys.stderr)
         return KvquantError.exit_code
     except KeyboardInterrupt:
         print("\nStopped; the same command goes on from here.", file=sys.stderr)

@@ -74,8 +74,8 @@ class Loss:
 
     static: Tensor
     ladder: tuple[int, ...]
-    quality: float = 0.0
-    classes: float = 0.0
+    quality: float = 1.0
+    classes: float = 0.1
     offsets: tuple[float, float] = (18.0, 32.0)
 
     def __call__(

@@ -5,6 +5,7 @@ run.json says of which model and windows; every other file is a table of tensors
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -39,8 +40,8 @@ class Settings:
     widths: tuple[int, ...] = (2, 3, 4, 8)
     epochs: int = 4
     seed: int = 0
-    quality: float = 0.0
-    classes: float = 0.0
+    quality: float = 1.0
+    classes: float = 0.1
 
     @property
     def span(self) -> Span:
@@ -74,7 +75,7 @@ class Run:
         path = folder / "run.json"
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(json.dumps(about), encoding="utf-8")
+            _write(path, json.dumps(about).encode())
         elif cls.open(folder)._about != about:
             raise SettingError(
                 "train.work",
@@ -111,13 +112,12 @@ class Run:
         return found
 
     def save(self, name: str, value: Means | Sample | TokenTable | Mapping[str, Any]) -> None:
-        """In one piece or not at all."""
+        """In one piece or not at all. Raises SettingError where it cannot be written."""
         if is_dataclass(value):
             value = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-        path = self._path(name)
-        part = path.with_suffix(".part")
-        torch.save(value, part)
-        part.replace(path)
+        data = io.BytesIO()
+        torch.save(value, data)
+        _write(self._path(name), data.getbuffer())
 
     def means(self) -> Means:
         return Means.over(
@@ -161,6 +161,21 @@ class Run:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.pt"
+
+
+def _write(path: Path, data: bytes | memoryview) -> None:
+    # By this module, not by torch, whose error on a full disk does not tell of it.
+    part = path.with_suffix(".part")
+    try:
+        try:
+            part.write_bytes(data)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as e:
+        raise SettingError(
+            "train.disk", f"{path} cannot be written: {e.strerror or e}."
+        ) from e  # fmt: skip
 
 
 def _plain(value: Any) -> Any:

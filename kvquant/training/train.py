@@ -14,7 +14,9 @@ import torch
 
 from kvquant import bundle
 from kvquant.chat import ChatFormat
+from kvquant.errors import SettingError
 from kvquant.gguf import ModelFile
+from kvquant.hyperparams import Hyperparams
 from kvquant.texts import Part
 from kvquant.tokenizer import Tokenizer
 from kvquant.training.calibrate import Means, Sample, channel_means, sample
@@ -33,13 +35,19 @@ _Texts = tuple[Path, Part, Tokenizer, ChatFormat]
 
 class Trainer:
     """One run in a working folder. Raises ModelFileError, DataFileError, and SettingError when
-    the folder holds a run of another model or other windows."""
+    the folder holds a run of another model or other windows, or a window is longer than the
+    model's context."""
 
     def __init__(
         self, model: Path, data: Path, work: Path, settings: Settings, progress: Progress
     ) -> None:
         self._file = ModelFile.open(model)
         self._settings, self._progress = settings, progress
+        most = Hyperparams.from_file(self._file).n_ctx_train
+        if settings.length > most:
+            raise SettingError(
+                "train.range", f"--length must be at most {most}, the context of this model."
+            )
         tokenizer = Tokenizer.from_metadata(self._file.metadata)
         chat = ChatFormat(tokenizer, self._file.metadata)
         norm = self._file.read("output_norm.weight")

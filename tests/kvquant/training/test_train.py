@@ -186,3 +186,17 @@ def test_the_commands_train_and_export(
     assert command.export(export_arguments) == 0
     assert len(list(out.glob("*.bin"))) == 2
     assert command.train([*arguments, "--windows", "0"]) == 2
+    capsys.readouterr()
+    assert command.train([*arguments, "--length", "513"]) == 2
+    assert "at most 512" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_leaves_the_run_as_it_was(work: Path, tmp_path: Path) -> None:
+    """Every write to the part file fails, as on a disk that is full."""
+    run = Run.claim(tmp_path, {"windows": []})
+    (tmp_path / "words.part").symlink_to("/dev/full")
+    with pytest.raises(SettingError, match=r"words.*: No space left on device"):
+        run.save("words", Run.open(work).load("words"))
+    assert not run.has("words")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
