@@ -230,7 +230,6 @@ inline void store_bytes(F v[2], int8_t* codes) {
 }
 
 #include "kernels/vector_kernels.inl"
-#include "kernels/cache_kernels.inl"
 
 }  // namespace
 

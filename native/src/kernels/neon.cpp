@@ -114,7 +114,6 @@ inline F value_end(const ValueDot& dot) {
 }
 
 #include "kernels/vector_kernels.inl"
-#include "kernels/cache_kernels.inl"
 
 }  // namespace
 

@@ -107,7 +107,6 @@ inline F key_end(const KeyDot& dot) { KVQ_EACH(vcvtq_f32_s32(dot.v[i])) }
 inline F value_end(const ValueDot& dot) { KVQ_EACH(vcvtq_f32_u32(dot.v[i])) }
 
 #include "kernels/vector_kernels.inl"
-#include "kernels/cache_kernels.inl"
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // The vector kernels, written once over 16-lane primitives. An instruction set's file opens its
-// target region and an anonymous namespace, defines the primitives, and includes this.
+// target region and an anonymous namespace, defines the primitives, and includes this; what the
+// quantized cache wants besides is said in cache_common.inl.
 //
 // It must define
 //   F            16 floats: f_zero f_set1 f_load f_store f_add f_sub f_mul f_max f_fma(a,b,c)=a*b+c
@@ -312,3 +313,5 @@ void attend(const float* q, int n_queries, int head_dim, const uint16_t* const* 
     i += group;
   }
 }
+
+#include "kernels/cache_kernels.inl"
