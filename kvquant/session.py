@@ -58,6 +58,7 @@ class Session(SessionReport):
         self._tokens: list[int] = []
         self.n_ctx = n_ctx
         self.finish: Finish | None = None
+        self._texts_begun = 0
 
     @property
     def tokens(self) -> list[int]:
@@ -202,7 +203,7 @@ class Session(SessionReport):
         are checked at once, the prompt is computed when the first token is asked for.
 
         Raises ContextError for an empty prompt or one that is longer than the context,
-        SettingError for wrong arguments, BackendError.
+        SettingError for wrong arguments and when another text was begun meanwhile, BackendError.
         """
         ids = self.checked(prompt_tokens)
         stops = self.info.stop_ids if stop_tokens is None else stop_tokens
@@ -221,10 +222,18 @@ class Session(SessionReport):
         self, prompt: list[int], text: Generation, cancel: threading.Event | None
     ) -> Iterator[Token]:
         self.finish = None
+        self._texts_begun += 1
+        mine = self._texts_begun
         try:
             if not self.begin(prompt, text, cancel):
                 return
             while text.finish is None:
+                if mine != self._texts_begun:
+                    raise SettingError(
+                        "session.overtaken",
+                        "Another text was begun in this session, so that this one cannot go on.",
+                        "Give each text a session of its own, such as a fork().",
+                    )
                 if cancel is not None and cancel.is_set():
                     return
                 if text.new:
@@ -235,7 +244,9 @@ class Session(SessionReport):
         except Cancelled:
             pass
         finally:
-            self.finish = text.finish or "cancelled"
+            # One that was given up earlier says nothing about the text that took its place.
+            if mine == self._texts_begun:
+                self.finish = text.finish or "cancelled"
 
     def begin(self, prompt: list[int], text: Generation, cancel: threading.Event | None) -> bool:
         """Computes the prompt, which was checked; False when that was cancelled."""

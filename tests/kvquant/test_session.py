@@ -201,6 +201,20 @@ def test_cancel_before_during_and_by_leaving(tiny: Engine) -> None:
     assert greedy(session, ids(21)) == greedy(tiny.session(), ids(21))
 
 
+def test_an_overtaken_text_does_not_go_on_over_the_other_ones_tokens(session: Session) -> None:
+    older = session.generate(ids(20), max_new_tokens=9, **ON)
+    next(older)
+    assert len(greedy(session, ids(30, 2), 4)) == 4
+    with pytest.raises(SettingError, match="Another text was begun"):
+        next(older)
+    assert session.finish == "length"
+    third = session.generate(ids(20), max_new_tokens=9, **ON)
+    next(third)
+    greedy(session, ids(30, 2), 4)
+    del third
+    assert session.finish == "length"
+
+
 def test_cancel_between_the_chunks_of_a_prompt(tiny: Engine) -> None:
     class AfterTwo(threading.Event):
         looks = 0
