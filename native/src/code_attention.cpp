@@ -24,6 +24,32 @@ int blocks_of(int tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
 
 }  // namespace
 
+namespace {
+
+// The blocks of one unit.
+struct UnitBlocks {
+  CodeList lists[kClasses];
+  int n_lists = 0;
+};
+
+// Fetches the keys that attention reads first; those after them it fetches itself.
+void fetch_first(const UnitBlocks& unit, int dim) {
+  constexpr int kFirstBlocks = 16;
+  int left = kFirstBlocks;
+  for (int l = 0; l < unit.n_lists && left > 0; ++l) {
+    const CodeList& list = unit.lists[l];
+    const int n = std::min(left, blocks_of(list.n_tokens));
+    left -= n;
+    for (int b = 0; b < n; ++b) {
+      const CodeBlock& block = list.blocks[b];
+      for (int i = 0; i < 2 * dim * list.k_bits; i += 64) __builtin_prefetch(block.k_codes + i);
+      if (list.k_bits != 16) __builtin_prefetch(block.k_scales);
+    }
+  }
+}
+
+}  // namespace
+
 // Into the space of the keys.
 void Engine::rotate_query(float* q, const float* angles) const {
   const int dim = model_->hyper().head_dim;
@@ -166,6 +192,20 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
   const size_t size = static_cast<size_t>(dim) * static_cast<size_t>(group.count);
   const float* angles = angles_ + static_cast<size_t>(r) * h.head_dim;
   float* qkv = qkv_ + static_cast<size_t>(r) * static_cast<size_t>(h.q_rows() + 2 * h.kv_rows());
+  int cuts[kCodeUnits + 1];
+  cut_head(row, layer, head, cuts);
+  const int* cut = cuts - first;
+  // Memory works for the next unit while this one is computed.
+  UnitBlocks blocks[2];
+  const auto look_up = [&](int u) {
+    if (u == units.end) return;
+    UnitBlocks& to = blocks[u % 2];
+    const int begin = cut[u], n = cut[u + 1] - begin;
+    CodeBlock* out = work_->blocks(thread) + (begin - cut[units.begin]);
+    to.n_lists = n > 0 ? cache.blocks(layer, head, begin, n, out, to.lists) : 0;
+    fetch_first(to, dim);
+  };
+  look_up(units.begin);
   alignas(64) float queries[kMaxQueries * kMaxHeadDim];
   std::memcpy(queries, qkv + group.first * dim, sizeof(float) * size);
   if (step.fused_store) {
@@ -173,8 +213,6 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
   }
   CodeQueries prepared;
   kernels_.prepare_queries(queries, group.count, dim, &prepared);
-  int cuts[kCodeUnits + 1];
-  cut_head(row, layer, head, cuts);
   for (int u = units.begin; u < units.end; ++u) {
     AttendState* state = partial_state_ + static_cast<size_t>(u) * kMaxQueries;
     float* o = partial_ + static_cast<size_t>(u) * kMaxQueries * static_cast<size_t>(dim);
@@ -198,11 +236,9 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
                              cache.v_window(layer, head), cache.model().window_blocks(), lanes,
                              visible, state, o, work_->scores(r, g));
     }
-    const int begin = cuts[u - first], end = cuts[u - first + 1];
-    if (begin == end) continue;
-    CodeList lists[kClasses];
-    const int n = cache.blocks(layer, head, begin, end - begin, work_->blocks(thread), lists);
-    kernels_.attend_codes(prepared, lists, n, state, o);
+    look_up(u + 1);
+    const UnitBlocks& mine = blocks[u % 2];
+    if (mine.n_lists > 0) kernels_.attend_codes(prepared, mine.lists, mine.n_lists, state, o);
   }
 }
 
