@@ -14,7 +14,7 @@ void Engine::locate_window() {
   const CodeModel& m = *quantization_->model;
   const Row& row = rows_[0];
   int* positions = work_->positions();
-  std::fill(positions, positions + work_->slots, std::numeric_limits<int>::min() / 2);
+  std::fill(positions, positions + work_->slots, std::numeric_limits<int>::min() / 4);
   for (int p = std::max(row.codes->cache().front(), m.sinks); p < row.position; ++p) {
     positions[m.slot(p)] = p;
   }
