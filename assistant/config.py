@@ -122,7 +122,7 @@ class KvConfig(Section):
     mode: Literal["fp16", "static8", "static4", "adaptive"] = "fp16"
     budget_bits: Annotated[float, Field(ge=2.5, le=16.0)] = 3.5
     """Bits per number that the adaptive cache may take, everything included."""
-    window: Annotated[int, Field(ge=2, le=512)] = 32
+    window: Annotated[int, Field(ge=2, le=444)] = 32
     """Newest tokens that stay in 16 bits, unless the mode is fp16."""
     sinks: Annotated[int, Field(ge=0, le=64)] = 4
     """First tokens that stay in 16 bits, unless the mode is fp16."""

@@ -86,7 +86,7 @@ def read(path: Path, kind: bytes, fingerprint: int | None = None) -> Bundle:
     """
     try:
         if path.exists() and not path.is_file():
-            raise wrong(path.name, "unreadable", "is no file")
+            raise wrong(path.name or str(path), "unreadable", "is no file")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError as e:

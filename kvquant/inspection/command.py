@@ -184,12 +184,16 @@ def _report(setting: Setting, session: Session, found: Precision, along: Drift) 
 
 
 def _summary(report: dict[str, Any]) -> str:
-    pool, feature = report["pool"], report["stability"]
+    pool, feature, part = report["pool"], report["stability"], report["quantized"]
+    quantized = (
+        f"tokens {part['from']} to {part['to'] - 1} are quantized"
+        if part["from"] < part["to"]
+        else "none is quantized, since window and sinks hold all"
+    )
     saved = 1 - pool["kv_bytes"] / max(1, pool["kv_bytes_fp16"])
     lines = [
         f"{report['n_tokens']} tokens, {report['bits_mean']:.2f} bits per number with everything "
-        f"({saved:.0%} saved); tokens {report['quantized']['from']} to "
-        f"{report['quantized']['to'] - 1} are quantized.",
+        f"({saved:.0%} saved); {quantized}.",
         report["drift"]["verdict"],
         f"Pool: {pool['allocations']} allocations, {pool['page_bytes']:,} bytes in pages, "
         f"{pool['fragmentation']:.1%} of them unused; {pool['metadata_bytes']:,} bytes of tags "

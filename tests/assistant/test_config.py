@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assistant import config_check, config_yaml
 from assistant.config import Config, changes, find_file, is_live, load, take_over
 from assistant.errors import ConfigError
+from kvquant.kv_settings import KvSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "config.yaml"
@@ -368,3 +369,10 @@ def test_changes_name_keys_and_say_which_are_live() -> None:
     assert [is_live(k) for k in changes(Config(), new)] == [True, True, False]
     kept = take_over(Config(), new)
     assert changes(Config(), kept) == ["wake.chime", "turn.tail_ms"]
+
+
+def test_any_window_goes_with_any_sinks() -> None:
+    """What the settings allow, the engine takes."""
+    kv = [f"llm.kv.{key}=1000" for key in ("window", "sinks")]
+    window, sinks = (int(re.findall(r"to (\d+)", line)[0]) for line in mistakes_of(SHIPPED, *kv))
+    assert KvSettings("static4").places(window, sinks) == (window, sinks)

@@ -194,6 +194,8 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(ControllerFileError) as caught:
             bundle.read(path, bundle.CONTROLLER)
         assert caught.value.code == f"controller.{code}"
+    with pytest.raises(ControllerFileError, match=r"^\. is no file"):
+        bundle.read(Path(), bundle.CONTROLLER)
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

@@ -176,6 +176,8 @@ def test_the_command_in_words(wide: list[str], capsys: pytest.CaptureFixture[str
     assert "{4.0}" in out
     assert "No drift" in out or "too short" in out
     assert "\x1b" not in out
+    assert main(["inspect", *wide, "--kv", "static4", "hello"]) == 0
+    assert "none is quantized" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
