@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
 from kvquant import _native
 from kvquant.backend import loading
-from kvquant.errors import ModelFileError
+from kvquant.errors import ModelFileError, SettingError
 from kvquant.kv_settings import KvSettings
 from kvquant.native_quantization import NativeShape, quantization
 from kvquant.native_tokenizer import NativeTokenizer
@@ -42,6 +43,7 @@ class NativeModel:
         """
         with loading(self._path):
             fingerprint = self._file.norm_fingerprint
+        _check_isa()
         quantized = quantization(settings, self.shape, fingerprint, n_ctx)
         found: list[NativeTokenizer | Exception] = []
 
@@ -64,3 +66,15 @@ class NativeModel:
                 raise tokenizer
         assert not isinstance(tokenizer, Exception)
         return tokenizer, backend
+
+
+def _check_isa() -> None:
+    """A mistake in $KVQ_ISA is told as that, and not as the model file's."""
+    forced = os.environ.get("KVQ_ISA")
+    there = _native.available_isas()
+    if forced and forced not in there:
+        raise SettingError(
+            "isa.unknown",
+            f"KVQ_ISA={forced}: there is no such instruction set here; this CPU has "
+            f"{', '.join(there)}.",
+        )

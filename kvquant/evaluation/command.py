@@ -151,20 +151,19 @@ def main(argv: Sequence[str]) -> int:
         report = evaluate(options, open_engine)
         if "layouts" in options.what.split(","):
             report["layouts"] = _layouts(options, path, open_engine)
+        _show(options, report)
         if options.plot is not None:
-            from kvquant import plots
-
-            title = (
-                f"{report['model']}: {options.windows} windows of {options.context} tokens, "
-                f"held-out text, {options.mode}"
-            )
-            plots.quality(report["rows"], options.plot, title)
+            _plot(options, report)
     except KvquantError as e:
         print(f"kvquant eval: {e}", file=sys.stderr)
         return e.exit_code
     except KeyboardInterrupt:
         print(file=sys.stderr)
         return _INTERRUPTED
+    return 0
+
+
+def _show(options: argparse.Namespace, report: dict[str, Any]) -> None:
     if options.json:
         print(json.dumps(report, ensure_ascii=False, allow_nan=False))
     else:
@@ -179,7 +178,17 @@ def main(argv: Sequence[str]) -> int:
                 f"{pair['other']} against {pair['adaptive']}: KL × {pair['factor']}, difference "
                 f"{pair['difference_low']:+.5f} … {pair['difference_high']:+.5f}"
             )
-    return 0
+
+
+def _plot(options: argparse.Namespace, report: dict[str, Any]) -> None:
+    """After the report was shown: minutes of measuring must not be lost to a plot's bad path."""
+    from kvquant import plots
+
+    title = (
+        f"{report['model']}: {options.windows} windows of {options.context} tokens, "
+        f"held-out text, {options.mode}"
+    )
+    plots.quality(report["rows"], options.plot, title)
 
 
 class _Progress:

@@ -312,6 +312,19 @@ def test_the_plot_is_written(tmp_path: Path) -> None:
         plots.quality(rows, tmp_path / "none" / "plot.png", "a title")
 
 
+def test_a_plot_that_cannot_be_written_does_not_cost_the_report(
+    data: Path, tiny_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    given = ["eval", "--model", str(tiny_path), "--data", str(data), "--kv", "fp16",
+             "--what", "kld", "--context", "64", "--windows", "2", "--threads", "1", "--json",
+             "--plot", str(tmp_path / "none" / "plot.png")]  # fmt: skip
+    assert main(given) == 2
+    shown = capsys.readouterr()
+    assert len(json.loads(shown.out)["rows"]) == 1
+    assert "plot.png" in shown.err
+
+
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A tiny model with heads that can be quantized, and a controller for it."""

@@ -368,6 +368,14 @@ class After(threading.Event):
         return self._left < 0
 
 
+def test_a_wrong_instruction_set_is_not_the_files_fault(
+    model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KVQ_ISA", "mmx")
+    with pytest.raises(SettingError, match=r"KVQ_ISA=mmx.* scalar"):
+        Engine.load(model_path, backend="native", n_ctx=512, threads=1)
+
+
 def test_cancel_acts_within_a_chunk(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KVQ_ISA", "scalar")
     with Engine.load(model_path, backend="native", n_ctx=512, threads=1) as engine:
