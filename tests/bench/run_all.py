@@ -83,18 +83,27 @@ def pi5(r: Result) -> str:
         f"{name} | {k['unit']} | {k['instructions']:.0f} | {k['cycles']:.0f}"
         for name, k in r["kernels"].items()
     ]
+    codes = {t["depth"]: t for t in r["quantized"]}
     tokens = [
-        f"{t['depth']} | {t['megabytes']} | {t['reading_ms']:.1f} | {t['computing_ms']:.1f} | "
-        f"{t['overlapped_ms']:.1f} to {t['in_turn_ms']:.1f}"
-        for t in r["tokens"]
+        f"{t['depth']} | {modelled(t)} | {modelled(codes.get(t['depth']))}" for t in r["tokens"]
     ]
-    head = "depth | MB read | reading, ms | computing, ms | modelled ms/token"
+    head = (
+        "depth | FP16 cache: MB read | modelled ms/token | 3.5-bit cache: MB read | "
+        "modelled ms/token"
+    )
     return (
-        f"Modelled at {r['ghz']} GHz, {r['cores']} cores, {r['gb_s']:.0f} GB/s.\n\n"
+        f"Modelled at {r['ghz']} GHz, {r['cores']} cores, {r['gb_s']:.0f} GB/s; the range is from "
+        "reading and computing overlapped to one after the other.\n\n"
         + rows("kernel | unit of work | instructions | cycles", *kernels)
         + "\n\n"
         + rows(head, *tokens)
     )
+
+
+def modelled(token: Result | None) -> str:
+    if token is None:
+        return " | "
+    return f"{token['megabytes']} | {token['overlapped_ms']:.1f} to {token['in_turn_ms']:.1f}"
 
 
 PEERED = ("Engine", "Engine as a process")
