@@ -27,7 +27,7 @@ void Engine::attend_code_prefill(const Step& step, int thread, int layer) {
   const Hyper& h = model_->hyper();
   const int dim = h.head_dim, n_groups = static_cast<int>(groups_.size());
   const size_t stride = static_cast<size_t>(h.q_rows() + 2 * h.kv_rows());
-  const int together = std::max(1, kGroupQueries / groups_[0].count);
+  const int together = std::max(1, kMaxQueries / groups_[0].count);
   const int spans = (step.rows + together - 1) / together;
   const Row& sequence = rows_[0];
   CodeCache& cache = sequence.codes->cache();
