@@ -20,14 +20,27 @@ def load(name: Any, path: Path | str = "") -> tuple[str, Any]:
     return load_backend(name, str(path), threads=1, kv="fp16")
 
 
-def native_that(monkeypatch: pytest.MonkeyPatch, does: Any) -> None:
-    def function(path: str, *, threads: int, kv: str) -> Any:
-        if isinstance(does, Exception):
-            raise does
-        return does
+SIZES = ("n_layer", "n_embd", "n_head", "n_kv_head", "head_dim", "n_ff", "n_vocab", "n_ctx_train")
 
+
+class File:
+    """A model file of a compiled module whose loading ends as the test says."""
+
+    shape = dict.fromkeys(SIZES, 1)
+    norm_fingerprint = 0
+
+    def __init__(self, does: Any) -> None:
+        self._does = does
+
+    def load(self, *, threads: int, kv: str, quantization: Any) -> Any:
+        if isinstance(self._does, Exception):
+            raise self._does
+        return self._does
+
+
+def native_that(monkeypatch: pytest.MonkeyPatch, does: Any) -> None:
     module = types.ModuleType(NATIVE)
-    module.load = function  # type: ignore[attr-defined]
+    module.File = types.SimpleNamespace(open=lambda path: File(does))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, NATIVE, module)
 
 
