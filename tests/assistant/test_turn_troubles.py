@@ -373,7 +373,8 @@ def test_a_recogniser_that_lags_behind_is_not_fed_with_what_nobody_wants(room: M
         r.log.wait(SpeechEnded, count=n)
     gate.set()
     r.log.wait(TurnEnded, outcome="answered")
-    assert slow.starts == 2
+    # The first and the last; where the sound overtakes the recogniser, one more may have begun.
+    assert 2 <= slow.starts <= 3
     assert slow.feeds < 40
     assert [e.outcome for e in r.log.of(TurnEnded)] == ["stopped"] * 3 + ["answered"]
 
