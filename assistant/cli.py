@@ -73,6 +73,24 @@ def parser() -> argparse.ArgumentParser:
     doctor = add("doctor", "Check devices, levels, models and the rest.")
     doctor.add_argument("--record", metavar="WAV", type=Path, help="record 5 s and show levels")
     doctor.add_argument("--full", action="store_true", help="check the checksums of all models")
+
+    bench = add(
+        "bench",
+        "Measure accuracy and speed on labelled data; every row is scored. --set NAME is the label "
+        "space: own, clinc150, hwu64, snips, banking77.",
+    )
+    bench.add_argument("what", choices=("intents", "values", "speech-intent"))
+    bench.add_argument("--data", metavar="PATH", type=Path, required=True, help="file or folder")
+    bench.add_argument("--head", metavar="FILE", type=Path, help="a trained head for a public set")
+    bench.add_argument(
+        "--kv",
+        choices=("fp16", "static8", "static4", "adaptive"),
+        help="kind of KV cache of the language model (that of the settings)",
+    )
+    bench.add_argument("--limit", metavar="N", type=int, help="only the first N rows")
+    bench.add_argument("--out", metavar="DIR", type=Path, help="folder for tables and plots")
+    bench.add_argument("--noise", metavar="FILE", type=Path, help="noise to mix into speech")
+    bench.add_argument("--snr", metavar="DB", type=float, default=10.0, help="its level (10)")
     return top
 
 
@@ -138,5 +156,6 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         "say": commands.say,
         "models": commands.models,
         "doctor": commands.doctor,
+        "bench": commands.bench,
     }
     return table[name]

@@ -294,3 +294,12 @@ def run(args: argparse.Namespace) -> int:
     from assistant import service
 
     return service.command(settings(args), args)
+
+
+def bench(args: argparse.Namespace) -> int:
+    from assistant import bench as benches
+
+    named = [text for text in args.overrides if "=" not in text]
+    args.overrides = [text for text in args.overrides if "=" in text]
+    args.set = named[-1] if named else "own"
+    return benches.command(settings(args), args)

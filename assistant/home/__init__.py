@@ -1,0 +1,1 @@
+"""The devices of a home, whoever switches them."""

@@ -1,0 +1,92 @@
+"""What a home consists of, and the contract of what switches it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A room. floor: id of its floor, "" when it has none."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    floor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A device or a part of one.
+
+    id: "domain.object", such as "light.kitchen_ceiling".
+    area: id of its area, "" when it has none.
+    state: as Home Assistant names it: "on", "off", "open", "21.5", "unavailable", ...
+    attributes: as Home Assistant names them: device_class, brightness (0 to 255),
+        current_temperature, unit_of_measurement, ...
+    """
+
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    area: str = ""
+    state: str = "unknown"
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def domain(self) -> str:
+        return self.id.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A home at one moment.
+
+    version: grows whenever floors, areas, entities or their names change; states may
+        change without it. What is built from names is built again only then.
+    """
+
+    floors: tuple[Floor, ...] = ()
+    areas: tuple[Area, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    version: int = 0
+
+
+class Home(ABC):
+    """Devices behind one service. Every method may be called from any thread."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begins to connect in the background; never blocks and never fails."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """What is known now, at once; empty while nothing is known."""
+
+    @abstractmethod
+    def call(
+        self, domain: str, service: str, entities: Sequence[str], data: Mapping[str, Any]
+    ) -> None:
+        """Does one thing and waits until the service has taken it.
+
+        domain, service, data: as Home Assistant's service calls, such as "light",
+            "turn_on", {"brightness_pct": 50}.
+        Raises SkillError with a speakable message when it was not done.
+        """
+
+    @abstractmethod
+    def trouble(self) -> str:
+        """Why it does not work now, as a sentence; "" when it does."""
+
+    def close(self) -> None:  # noqa: B027 (a home may have nothing to end)
+        """Ends the connection."""
