@@ -26,6 +26,8 @@ class Outcome:
     expects: intent name that a bare answer (such as "five minutes") completes.
     known: slots of that intent that are already known.
     control: a request to the pipeline: "" or "stop" (be silent now).
+    undo: takes back what was done and says so, for "undo that"; None where nothing was
+        done or where it cannot be taken back. May raise SkillError, as ``handle`` may.
     """
 
     reply: str = ""
@@ -35,6 +37,7 @@ class Outcome:
     expects: str = ""
     known: dict[str, Any] = field(default_factory=dict)
     control: str = ""
+    undo: Callable[[], Outcome] | None = None
 
 
 @dataclass
@@ -44,6 +47,7 @@ class TurnContext:
     now: wall-clock time with time zone, from the clock that tests can set.
     utterance: the text as heard.
     last_reply, last_utterance: of the turn before, for "repeat that".
+    abilities, skills: what there is, filled in by the registry for "what can you do".
     """
 
     now: Callable[[], datetime]
@@ -52,6 +56,7 @@ class TurnContext:
     last_reply: str = ""
     last_utterance: str = ""
     abilities: tuple[str, ...] = field(default=())
+    skills: tuple[Skill, ...] = field(default=())
 
 
 class Skill(ABC):
@@ -62,6 +67,12 @@ class Skill(ABC):
 
     abilities: tuple[str, ...] = ()
     """Short phrases for "what can you do", such as "set timers"."""
+
+    topics: tuple[str, ...] = ()
+    """What people call the things it deals with, such as "timers" and "alarms"."""
+
+    examples: tuple[str, ...] = ()
+    """Whole sentences to say to it, the most useful first, for "what can you do with timers"."""
 
     phrases: tuple[str, ...] = ()
     """What is often said to it, for recognisers that take a vocabulary."""
@@ -76,6 +87,14 @@ class Skill(ABC):
         """The intent that a bare answer to this skill's question makes, or None.
 
         Strict: what may be another command, or talk, is None.
+        """
+        return None
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        """The intent that ``text`` makes of the one just done, such as "make it twenty".
+
+        last: this skill's intent of the turn before. Asked only when ``text`` is no command
+        of its own; what need not be meant so is None, since it may be talk.
         """
         return None
 

@@ -24,10 +24,12 @@ SKILLS = {
     "system": "SystemSkill",
     "commands": "CommandsSkill",
 }
-"""Class in ``assistant.skills.NAME.skill``; those with a section in the configuration can be
-switched off."""
+"""Class in ``assistant.skills.NAME.skill``, in the order in which they are told of; those
+with a section in the configuration can be switched off."""
 
 APOLOGY = "Sorry, that didn't work."
+NOTHING_TO_UNDO = "There is nothing to undo."
+NO_UNDO = "Sorry, I can't undo that."
 
 
 class Registry:
@@ -37,7 +39,10 @@ class Registry:
         self._skills = {skill.name: skill for skill in skills}
         self._state = state
         self._default_volume = cfg.audio.default_volume
+        self._forget_after_s = cfg.dialogue.forget_after_s
         self._known: dict[str, object] = {}
+        self._last_done: tuple[Outcome, float] | None = None
+        """The last outcome that changed something, and when it was (seconds)."""
         self.troubles: list[Trouble] = []
 
     @classmethod
@@ -93,8 +98,10 @@ class Registry:
         skill = self._skills.get(intent.name.split(".")[0])
         if skill is None:
             return Outcome("Sorry, I can't do that here.", ok=False)
-        turn.abilities = self.abilities
+        turn.abilities, turn.skills = self.abilities, tuple(self.skills)
         try:
+            if intent.name == "system.undo":
+                return self._undo()
             outcome = self._stop(turn) if intent.name == "system.stop" else None
             if outcome is None and intent.slots.get("what") == "alarm" and "timer" in self._skills:
                 # "turn off the alarm" while nothing rings means the one that is set
@@ -109,7 +116,14 @@ class Registry:
             log.exception("%s failed", intent.name)
             return Outcome(APOLOGY, ok=False)
         self._known = outcome.known
+        if outcome.action is not None and not outcome.control:
+            self._last_done = outcome, self._seconds()
         return outcome
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        """The intent that ``text`` makes of the one just done; None when it is none."""
+        skill = self._skills.get(last.name.split(".")[0])
+        return skill.revise(last, text, turn) if skill is not None else None
 
     def complete(self, expects: str, text: str) -> Intent | None:
         """The intent that ``text`` makes as a bare answer to the question just asked.
@@ -136,6 +150,24 @@ class Registry:
         """Words and phrases that are likely to be said now, each once."""
         words = (word for skill in self.skills for word in skill.vocabulary())
         return list(dict.fromkeys(words))
+
+    def _undo(self) -> Outcome:
+        """Takes back what was done last, unless that is too long ago to be what is meant."""
+        if self._last_done is None:
+            return Outcome(NOTHING_TO_UNDO, ok=False)
+        done, when = self._last_done
+        if self._seconds() - when > self._forget_after_s:
+            return Outcome(NOTHING_TO_UNDO, ok=False)
+        if done.undo is None:
+            return Outcome(NO_UNDO, ok=False)
+        outcome = done.undo()
+        self._last_done = (outcome, self._seconds()) if outcome.undo else None
+        return outcome
+
+    def _seconds(self) -> float:
+        """Time that goes on whatever is done to the wall clock, where there is such a clock."""
+        clock = self._state.clock
+        return clock.boot() if clock.boot is not None else clock.now().timestamp()
 
     def _stop(self, turn: TurnContext) -> Outcome | None:
         outcomes = [skill.stop(turn) for skill in self.skills]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from assistant.errors import SkillError, StateError
 from assistant.intent.base import Intent
 from assistant.skills import registry as module
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.registry import APOLOGY, Registry
+from assistant.skills.registry import APOLOGY, NO_UNDO, NOTHING_TO_UNDO, Registry
+from assistant.skills.system.skill import SystemSkill
 from assistant.state import State
+from tests.assistant.skills.clocks import FakeClock
 from tests.assistant.skills.talk import Talk
 
 
@@ -30,6 +34,29 @@ class Moody(Skill):
 
     def notices(self, turn: TurnContext) -> list[str]:
         raise self._error
+
+
+class Lamp(Skill):
+    """Can be lit, and that can be taken back; what is dropped is broken."""
+
+    name = "lamp"
+
+    def __init__(self) -> None:
+        self.lit = False
+
+    def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        if intent.name == "lamp.ask":
+            return Outcome("It is lit." if self.lit else "It is dark.")
+        undo = self._back if intent.name == "lamp.light" else None
+        self.lit = intent.name == "lamp.light"
+        return Outcome("Done.", {"skill": "lamp"}, undo=undo)
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        return Intent("lamp.drop") if text == "no, drop it" else None
+
+    def _back(self) -> Outcome:
+        self.lit = False
+        return Outcome("It is dark again.", {"skill": "lamp"})
 
 
 @pytest.fixture
@@ -113,3 +140,64 @@ def test_bare_answers_need_a_question(tmp_path: Path) -> None:
 def test_vocabulary_names_each_word_once(state: State) -> None:
     words = Registry.load(Config(), state).vocabulary()
     assert len(words) == len(set(words)) > 10
+
+
+def undo(registry: Registry, state: State) -> Outcome:
+    return registry.handle(Intent("system.undo"), TurnContext(state.clock.now, state))
+
+
+@pytest.fixture
+def lamp(tmp_path: Path) -> Iterator[tuple[Registry, Lamp, State, FakeClock]]:
+    clock = FakeClock()
+    state = State(tmp_path / "state.db", clock.clock)
+    state.clock = replace(state.clock, boot=lambda: clock.uptime)
+    skill = Lamp()
+    registry = Registry(Config(), state, [skill, SystemSkill(Config(), state)])
+    yield registry, skill, state, clock
+    state.close()
+
+
+def do(registry: Registry, state: State, name: str) -> Outcome:
+    return registry.handle(Intent(name), TurnContext(state.clock.now, state))
+
+
+def test_undo_takes_the_last_action_back_once(
+    lamp: tuple[Registry, Lamp, State, FakeClock],
+) -> None:
+    registry, skill, state, _ = lamp
+    assert not undo(registry, state).ok
+    do(registry, state, "lamp.light")
+    assert do(registry, state, "lamp.ask").reply == "It is lit.", "a question is not undone"
+    outcome = undo(registry, state)
+    assert (outcome.reply, outcome.ok, skill.lit) == ("It is dark again.", True, False)
+    assert undo(registry, state).reply == NOTHING_TO_UNDO
+
+
+def test_what_cannot_be_undone_hides_what_was_before(
+    lamp: tuple[Registry, Lamp, State, FakeClock],
+) -> None:
+    registry, skill, state, _ = lamp
+    do(registry, state, "lamp.light")
+    do(registry, state, "lamp.drop")
+    outcome = undo(registry, state)
+    assert (outcome.reply, outcome.ok, skill.lit) == (NO_UNDO, False, False)
+
+
+def test_undo_of_long_ago_is_refused(lamp: tuple[Registry, Lamp, State, FakeClock]) -> None:
+    registry, skill, state, clock = lamp
+    do(registry, state, "lamp.light")
+    clock.step(-86_400)
+    clock.wait(Config().dialogue.forget_after_s + 1)
+    assert undo(registry, state).reply == NOTHING_TO_UNDO
+    assert skill.lit
+
+
+def test_a_correction_goes_to_the_skill_of_the_last_turn(
+    lamp: tuple[Registry, Lamp, State, FakeClock],
+) -> None:
+    registry, _, state, _ = lamp
+    turn = TurnContext(state.clock.now, state)
+    last = Intent("lamp.light")
+    assert registry.revise(last, "no, drop it", turn) == Intent("lamp.drop")
+    assert registry.revise(last, "what a day", turn) is None
+    assert registry.revise(Intent("nobody.did"), "no, drop it", turn) is None
