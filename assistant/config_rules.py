@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assistant.config_check import Fault
+from assistant.config_home import as_paths, home_faults
 from assistant.config_yaml import KeyPath
 
 if TYPE_CHECKING:
@@ -80,8 +81,17 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
             "llm.kv.window",
             "llm.context",
         )
+    if kv.controller is not None and kv.mode != "adaptive":
+        yield fault(
+            f"a controller file is used only when llm.kv.mode is adaptive, not {kv.mode}",
+            "llm.kv.controller",
+            "llm.kv.mode",
+        )
     for path, text in _commands(cfg.understand.commands):
         yield [path], Fault(path, text)
+    for keys, text in home_faults(cfg.home):
+        paths = as_paths(keys)
+        yield paths, Fault(paths[0], text)
 
 
 def _commands(commands: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[KeyPath, str]]:

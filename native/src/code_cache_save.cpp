@@ -16,7 +16,8 @@
 namespace kvq {
 namespace {
 
-constexpr uint32_t kMagic = 0x4151564B;  // "KVQA"
+constexpr uint32_t kMagic = 0x4151564B;        // "KVQA"
+constexpr uint32_t kHalvesMagic = 0x5351564B;  // "KVQS", of a cache in 16 bits
 constexpr uint32_t kVersion = 1;
 
 struct Header {
@@ -157,10 +158,14 @@ std::vector<uint8_t> CodeCache::save(const std::vector<int32_t>& tokens) const {
 std::vector<int32_t> CodeCache::restore(std::string_view bytes) {
   const CodeModel& m = *model_;
   Header h;
-  if (bytes.size() < sizeof h + sizeof(uint32_t)) refuse("is not one of this program's");
+  uint32_t magic = 0;
+  std::memcpy(&magic, bytes.data(), std::min(bytes.size(), sizeof magic));
+  if (magic == kHalvesMagic) refuse("is of a cache in 16 bits, not of a quantized one");
+  if (magic != kMagic || bytes.size() < sizeof h + sizeof(uint32_t)) {
+    refuse("is not one of this program's");
+  }
   std::memcpy(&h, bytes.data(), sizeof h);
   const auto is = [](uint32_t word, int n) { return word == static_cast<uint32_t>(n); };
-  if (h.magic != kMagic) refuse("is not one of this program's quantized ones");
   if (h.version != kVersion) refuse("has another version");
   if (h.fingerprint != m.fingerprint) refuse("belongs to another model");
   if (!is(h.layers, m.shape.layers) || !is(h.kv_heads, m.shape.kv_heads) ||

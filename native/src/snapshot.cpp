@@ -10,7 +10,8 @@
 namespace kvq {
 namespace {
 
-constexpr uint32_t kMagic = 0x5351564B;  // "KVQS"
+constexpr uint32_t kMagic = 0x5351564B;           // "KVQS"
+constexpr uint32_t kQuantizedMagic = 0x4151564B;  // "KVQA", of a quantized cache
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderWords = 8;
 
@@ -70,6 +71,9 @@ std::vector<uint8_t> save_snapshot(const KvCache& cache, uint32_t model_fingerpr
 std::vector<int32_t> load_snapshot(KvCache& cache, uint32_t model_fingerprint,
                                    std::string_view bytes) {
   const CacheShape& s = cache.shape();
+  if (bytes.size() >= 4 && word_at(bytes, 0) == kQuantizedMagic) {
+    refuse("is of a quantized cache, not of one in 16 bits");
+  }
   if (bytes.size() < 4 * (kHeaderWords + 1) || word_at(bytes, 0) != kMagic) {
     refuse("is not one of this program's");
   }

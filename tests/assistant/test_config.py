@@ -376,3 +376,10 @@ def test_any_window_goes_with_any_sinks() -> None:
     kv = [f"llm.kv.{key}=1000" for key in ("window", "sinks")]
     window, sinks = (int(re.findall(r"to (\d+)", line)[0]) for line in mistakes_of(SHIPPED, *kv))
     assert KvSettings("static4").places(window, sinks) == (window, sinks)
+
+
+def test_a_controller_that_no_mode_would_read_is_told() -> None:
+    """A file that is named and silently ignored looks as if it worked."""
+    (line,) = mistakes_of(SHIPPED, "llm.kv.mode=static4", "llm.kv.controller=mine.bin")
+    assert "only when llm.kv.mode is adaptive" in line
+    assert load(None, ("llm.kv.mode=adaptive", "llm.kv.controller=mine.bin"), {})

@@ -123,6 +123,19 @@ def test_snapshots_are_for_the_same_cache_only(engine: Engine, wide: Path) -> No
         assert target.tokens == ids(30)
 
 
+def test_snapshots_of_the_other_kind_of_cache_are_named(engine: Engine, wide: Path) -> None:
+    quantized = engine.session()
+    quantized.prefill(ids(30))
+    with Engine.load(wide, backend="native", n_ctx=400) as halves:
+        plain = halves.session()
+        plain.prefill(ids(30))
+        with pytest.raises(SnapshotError, match="of a quantized cache"):
+            plain.restore(quantized.snapshot())
+        with pytest.raises(SnapshotError, match="of a cache in 16 bits"):
+            quantized.restore(plain.snapshot())
+        assert plain.tokens == quantized.tokens == ids(30)
+
+
 def test_going_back_and_a_new_end(engine: Engine) -> None:
     session = engine.session()
     tokens = ids(200)
