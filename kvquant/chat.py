@@ -42,15 +42,19 @@ class ChatFormat:
         ids: list[int] = []
         for role, text in messages:
             ids += self.message(role, text)
-        return ids + self._head("assistant")
+        return ids + self.opening("assistant")
 
     def message(self, role: str, text: str) -> list[int]:
         """Tokens of one whole message."""
-        start = self._head(role, text)
+        start = self.opening(role, text)
         assert self._end is not None
         return [*start, self._end, *self._tokenizer.encode("\n")]
 
-    def _head(self, role: str, text: str = "") -> list[int]:
+    def opening(self, role: str, text: str = "") -> list[int]:
+        """Tokens of a message up to the end of its text, or of its text so far.
+
+        Raises SettingError, as ``prompt`` does.
+        """
         if role not in _ROLES:
             raise SettingError("chat.role", f"{role!r} is none of {', '.join(_ROLES)}.")
         if self._start is None or self._end is None:

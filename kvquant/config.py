@@ -66,6 +66,8 @@ class ModelInfo:
 
     stop_ids: the tokens that end a turn or a text; ``generate`` stops at them by default.
     backend: "native" or "reference"; isa: the instruction set its kernels use.
+    fingerprint: of the weights of the last norm, equal for all formats of one model; 0 where the
+        backend does not say (the reference).
     """
 
     name: str
@@ -83,6 +85,7 @@ class ModelInfo:
     stop_ids: tuple[int, ...]
     backend: str
     isa: str
+    fingerprint: int = 0
 
 
 def _real(

@@ -183,7 +183,13 @@ class Engine:
         _check_context(model.shape.n_ctx_train, n_ctx)
         tokenizer, backend = model.load(threads, settings, n_ctx)
         info = _info(
-            model.metadata, path, model.shape, tokenizer, backend="native", isa=backend.isa
+            model.metadata,
+            path,
+            model.shape,
+            tokenizer,
+            backend="native",
+            isa=backend.isa,
+            fingerprint=model.fingerprint,
         )
         engine = cls.__new__(cls)
         engine._set(backend, tokenizer, info, model.metadata, n_ctx)
@@ -326,6 +332,7 @@ def _info(
     *,
     backend: str,
     isa: str,
+    fingerprint: int = 0,
 ) -> ModelInfo:
     eos = _token_id(metadata, "eos", params.n_vocab)
     eot = _token_id(metadata, "eot", params.n_vocab)
@@ -349,6 +356,7 @@ def _info(
         stop_ids=tuple(dict.fromkeys(i for i in stops if i is not None)),
         backend=backend,
         isa=isa,
+        fingerprint=fingerprint,
     )
 
 

@@ -31,6 +31,12 @@ class NativeModel:
         with loading(path):
             return cls(path, _native.File.open(str(path)))
 
+    @property
+    def fingerprint(self) -> int:
+        """Of the weights of the last norm. Raises ModelFileError."""
+        with loading(self._path):
+            return self._file.norm_fingerprint
+
     def load(
         self, threads: int, settings: KvSettings, n_ctx: int
     ) -> tuple[NativeTokenizer, _native.Backend]:
@@ -41,10 +47,8 @@ class NativeModel:
         Raises ModelFileError, BackendError; SettingError and ControllerFileError for a cache that
         this model cannot have.
         """
-        with loading(self._path):
-            fingerprint = self._file.norm_fingerprint
         _check_isa()
-        quantized = quantization(settings, self.shape, fingerprint, n_ctx)
+        quantized = quantization(settings, self.shape, self.fingerprint, n_ctx)
         found: list[NativeTokenizer | Exception] = []
 
         def build() -> None:

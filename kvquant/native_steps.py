@@ -73,6 +73,19 @@ class NativeSteps:
         except RuntimeError as e:
             raise _failed(e, None) from e
 
+    def states(
+        self, ids: Sequence[int], n_past: int, layers: Sequence[int], *, stop_after: int = 0
+    ) -> NDArray[np.float32]:
+        import numpy as np
+
+        self._has_logits = False
+        try:
+            return self.cache.states(
+                np.array(ids, np.int32), n_past, list(layers), stop_after=stop_after
+            )
+        except RuntimeError as e:
+            raise _failed(e, None) from e
+
     def truncate(self, n: int) -> None:
         self._has_logits = False
         self.cache.truncate(n)

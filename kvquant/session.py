@@ -272,6 +272,36 @@ class Session(SessionReport):
         self._tokens += ids
         return rows
 
+    def states(
+        self, tokens: Sequence[int], layers: Sequence[int], *, keep: bool = True
+    ) -> NDArray[np.float32]:
+        """Appends tokens; returns their residual stream after some layers.
+
+        layers: numbers of layers that were passed, 0 (the embeddings) … n_layer.
+        keep: False leaves the session as it was, and a cache of halves computes only as many
+            layers as are asked for. A quantized one computes all of them, in a fork.
+
+        Returns (len(layers), len(tokens), n_embd). Raises as ``prefill`` does, and BackendError
+        when the backend cannot (the reference).
+        """
+        ids = self.checked(tokens)
+        self.checked([*self._tokens, *ids])
+        if not layers or not all(0 <= i <= self.info.n_layer for i in layers):
+            raise SettingError(
+                "hidden.layers", f"The layers of this model are 0 … {self.info.n_layer}."
+            )
+        n_past = len(self._tokens)
+        if keep:
+            kept = self._steps.states(ids, n_past, layers)
+            self._tokens += ids
+            return kept
+        if min(self.ladder) < 16:
+            # Cut back, it would have lost the 16 bits of what had left the window meanwhile.
+            return self.fork().states(ids, layers)
+        states = self._steps.states(ids, n_past, layers, stop_after=max(1, *layers))
+        self._steps.truncate(n_past)
+        return states
+
     def make_room(self) -> None:
         """Before a token is appended: a full context lets its oldest quarter go, where it may."""
         if self._slides and self.held == self.n_ctx:

@@ -87,6 +87,14 @@ class Steps(Protocol):
     def rows(self, ids: Sequence[int], n_past: int) -> NDArray[np.float32]:
         """As ``append``; returns the logits after each of the tokens, (len(ids), n_vocab)."""
 
+    def states(
+        self, ids: Sequence[int], n_past: int, layers: Sequence[int], *, stop_after: int = 0
+    ) -> NDArray[np.float32]:
+        """As ``append``; the residual stream after so many layers, (len(layers), len(ids), n_embd).
+
+        stop_after: so many layers are computed, and the cache then forgets the tokens; 0 for all.
+        """
+
     def truncate(self, n: int) -> None: ...
     def logits(self) -> NDArray[np.float32]:
         """(n_vocab,) after the last token, a copy; ``append`` with ``last`` came before."""
@@ -149,6 +157,11 @@ class ArraySteps:
             return self._cache.forward(np.array(ids, np.int32), n_past, rows)
         except RuntimeError as e:
             raise BackendError("backend.failed", f"The model failed: {e}.") from e
+
+    def states(
+        self, ids: Sequence[int], n_past: int, layers: Sequence[int], *, stop_after: int = 0
+    ) -> NDArray[np.float32]:
+        raise BackendError("hidden.backend", "Only the native engine gives hidden states.")
 
     def truncate(self, n: int) -> None:
         self._logits = None
