@@ -25,6 +25,9 @@ _UNITS = {
     "m": 6e4, "min": 6e4, "mins": 6e4, "minute": 6e4, "minutes": 6e4,
     "h": 3.6e6, "hour": 3.6e6, "hours": 3.6e6,
 }  # fmt: skip
+_SECRETS = frozenset(["token", "password"])
+"""Keys whose values are never shown."""
+
 _QUANTITY = re.compile(r"\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*([A-Za-z%]*)\s*")
 
 
@@ -126,6 +129,8 @@ def _explain(model: type[BaseModel], path: KeyPath, error: Any) -> str:
     wanted = allowed(annotation, limits)
     if value is None:
         return f"it is empty; give {wanted}, or remove the line"
+    if path[-1] in _SECRETS:
+        return f"this value is not allowed; give {wanted}. Put it in quotes"
     text = f"{_shown(value)} is not allowed; give {wanted}"
     return f"{text}.{_advice(path, value, annotation, limits)}"
 

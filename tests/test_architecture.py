@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import from its own layer's name and from layers before it;
 # names within one layer are independent of each other.
 LAYERS: list[set[str]] = [
-    {"errors", "config_yaml", "console", "interrupts"},
-    {"config_check"},
+    {"errors", "config_yaml", "console", "interrupts", "local_zone"},
+    {"config_check", "config_home"},
     {"config_rules"},
     {"events", "config"},
     {"models", "timing", "state"},
@@ -86,6 +86,8 @@ ONLY_IN = {
     "piper": ["assistant/tts/piper.py"],
     "onnxruntime": ["assistant/tts/piper.py", "assistant/asr/moonshine_network.py"],
     "soundfile": ["assistant/audio/sound_reader.py"],
+    "websockets": ["assistant/home/websocket.py"],
+    "paho": ["assistant/home/broker.py"],
     "kvquant": ["assistant/dialogue/llm.py"],
     "matplotlib": ["kvquant/plots.py"],
     "torch": [

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assistant.errors import SkillError
+
 
 @dataclass(frozen=True, slots=True)
 class Floor:
@@ -83,6 +85,18 @@ class Home(ABC):
             "turn_on", {"brightness_pct": 50}.
         Raises SkillError with a speakable message when it was not done.
         """
+
+    def ask(
+        self, domain: str, service: str, entities: Sequence[str], data: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """What a service answers, such as "weather", "get_forecasts"; changes nothing.
+
+        Returns the answer by entity id. Raises SkillError, also where nothing answers.
+        """
+        raise SkillError("home.no_answer", "My home has nothing that could tell.")
+
+    def settle(self, timeout_s: float) -> None:  # noqa: B027 (a home may be there at once)
+        """Waits until it is known what there is or why not, at most so long."""
 
     @abstractmethod
     def trouble(self) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.intent.base import Intent
 
 if TYPE_CHECKING:
+    from assistant.home.base import Home
     from assistant.state import State
 
 
@@ -47,6 +48,7 @@ class TurnContext:
     now: wall-clock time with time zone, from the clock that tests can set.
     utterance: the text as heard.
     last_reply, last_utterance: of the turn before, for "repeat that".
+    area: the room of this device as the user calls it, "" when it is not known.
     abilities, skills: what there is, filled in by the registry for "what can you do".
     """
 
@@ -55,6 +57,7 @@ class TurnContext:
     utterance: str = ""
     last_reply: str = ""
     last_utterance: str = ""
+    area: str = ""
     abilities: tuple[str, ...] = field(default=())
     skills: tuple[Skill, ...] = field(default=())
 
@@ -76,6 +79,9 @@ class Skill(ABC):
 
     phrases: tuple[str, ...] = ()
     """What is often said to it, for recognisers that take a vocabulary."""
+
+    home: Home | None = None
+    """The devices of the home, set before the first turn; None when none are configured."""
 
     @abstractmethod
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:

@@ -9,6 +9,7 @@ from pathlib import Path
 from assistant.config import Config
 from assistant.errors import AssistantError, SkillError
 from assistant.events import Trouble
+from assistant.home.base import Home
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.timer.scheduler import Scheduler
@@ -39,6 +40,7 @@ class Registry:
         self._skills = {skill.name: skill for skill in skills}
         self._state = state
         self._default_volume = cfg.audio.default_volume
+        self._area = cfg.home.area
         self._forget_after_s = cfg.dialogue.forget_after_s
         self._known: dict[str, object] = {}
         self._last_done: tuple[Outcome, float] | None = None
@@ -46,8 +48,11 @@ class Registry:
         self.troubles: list[Trouble] = []
 
     @classmethod
-    def load(cls, cfg: Config, state: State) -> Registry:
-        """Makes the skills; one that cannot be made is left out and named in ``troubles``."""
+    def load(cls, cfg: Config, state: State, home: Home | None = None) -> Registry:
+        """Makes the skills; one that cannot be made is left out and named in ``troubles``.
+
+        home: the devices of the home, for the skills that act on them.
+        """
         skills: list[Skill] = []
         troubles: list[Trouble] = []
         for name, class_name in SKILLS.items():
@@ -64,6 +69,8 @@ class Registry:
                 log.exception("the skill %s is left out", name)
                 message = f"The skill {name} is switched off: {error}"
                 troubles.append(Trouble(code=f"skill.{name}", message=message))
+        for skill in skills:
+            skill.home = home
         registry = cls(cfg, state, skills)
         registry.troubles = troubles
         return registry
@@ -99,6 +106,7 @@ class Registry:
         if skill is None:
             return Outcome("Sorry, I can't do that here.", ok=False)
         turn.abilities, turn.skills = self.abilities, tuple(self.skills)
+        turn.area = self._area
         try:
             if intent.name == "system.undo":
                 return self._undo()
@@ -122,6 +130,7 @@ class Registry:
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         """The intent that ``text`` makes of the one just done; None when it is none."""
+        turn.area = self._area
         skill = self._skills.get(last.name.split(".")[0])
         return skill.revise(last, text, turn) if skill is not None else None
 
