@@ -82,7 +82,12 @@ ONLY_IN = {
     "moonshine_voice": ["assistant/asr/moonshine.py"],
     "faster_whisper": ["assistant/asr/whisper.py"],
     "vosk": ["assistant/asr/vosk.py"],
-    "hassil": ["assistant/intent/grammar.py"],
+    "hassil": [
+        "assistant/intent/grammar.py",
+        "assistant/intent/home_matcher.py",
+        "assistant/intent/home_sentences.py",
+    ],
+    "home_assistant_intents": ["assistant/intent/home_sentences.py"],
     "piper": ["assistant/tts/piper.py"],
     "onnxruntime": ["assistant/tts/piper.py", "assistant/asr/moonshine_network.py"],
     "soundfile": ["assistant/audio/sound_reader.py"],
