@@ -19,7 +19,7 @@ _YES_PHRASES = (
     "keep going", "of course", "all right", "that is right", "that is correct", "sounds good",
     "i do", "i am", "i am sure", "i would", "i want that", "why not", "you bet", "all of them",
     "all of it", "all", "everything", "the rest", "more", "next", "it is", "you can", "you may",
-    "by all means", "uh huh", "mhm", "mm hmm", "read on", "tell me", "that would be great",
+    "by all means", "read on", "tell me", "that would be great",
     "make it so", "let us do it", "let us do that",
 )  # fmt: skip
 _NO_PHRASES = (
@@ -28,7 +28,7 @@ _NO_PHRASES = (
     "forget it", "never mind", "nevermind", "not now", "no need", "no thank you", "no thanks",
     "rather not", "better not", "i would rather not", "i changed my mind", "not really",
     "not yet", "of course not", "certainly not", "definitely not", "absolutely not",
-    "i am not", "i am not sure", "it is not", "uh uh", "nah it is fine",
+    "i am not", "i am not sure", "it is not", "nah it is fine",
 )  # fmt: skip
 _FILLERS = frozenset(
     """oh well um uh erm hmm so then now just please thanks thank you very much dear i think

@@ -21,7 +21,6 @@ from assistant.intent.yes_no import yes_no
         "of course",
         "all of them",
         "why not",
-        "uh huh",
         "all right then",
     ],
 )
