@@ -41,9 +41,11 @@ _WEEKDAYS = {
 }
 
 
-def weekday_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """Monday = 0 ... and the index after it (and its dot)."""
+def weekday_at(tokens: Tokens, i: int, *, plural: bool = False) -> tuple[int, int] | None:
+    """Monday = 0 ... and the index after it (and its dot); with ``plural`` also "mondays"."""
     word = word_at(tokens, i)
+    if plural and word.endswith("days"):
+        word = word[:-1]
     if word not in _WEEKDAYS:
         return None
     end = i + 1
@@ -143,12 +145,12 @@ def match_nth_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         firsts, end = [add_months(today.replace(day=1), shift[0])], shift[1]
     else:
         return None
-    days = [_nth_in_month(first, weekday, int(place.value)) for first in firsts]
+    days = [nth_in_month(first, weekday, int(place.value)) for first in firsts]
     options = tuple(day for day in days if day and (len(days) == 1 or day >= today))
     return DayHit(options, end)
 
 
-def _nth_in_month(first: date, weekday: int, place: int) -> date | None:
+def nth_in_month(first: date, weekday: int, place: int) -> date | None:
     """The place-th such weekday of a month (-1: the last); None where there is none."""
     if place < 0:
         last = add_months(first, 1) - timedelta(1)
