@@ -1,0 +1,94 @@
+"""Time zones by what people call them: "tokyo", "new york city", "pacific time", "utc plus 2".
+
+The result is a name of the IANA database as the system has it. A place that is not known,
+or of which there are several without a large one ("georgia"), is None.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zoneinfo
+from functools import cache
+
+from assistant.intent.values.number import parse_number
+from assistant.intent.values.tokens import fold
+from assistant.intent.values.zone_names import NAMES_BY_ZONE
+
+_AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
+_NOT_PLACES = frozenset(("easter", "midway", "center", "act", "west", "north", "south", "yap"))
+_NOISE = re.compile(r"[^\w\s'+-]+")
+_ENDS = re.compile(r"(?: standard| local)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$")
+_OFFSET = re.compile(r"^(?:utc|gmt) ?(\+|-|plus|minus) ?(.+)$")
+_MOST_HOURS = {"+": 14, "-": 12}
+
+
+def parse_zone(text: str) -> str | None:
+    """The zone that the whole text names: "Tokyo time" -> "Asia/Tokyo"; else None.
+
+    "paris france" is Paris: a known place may follow a known place. Names of the database
+    ("Asia/Tokyo") are taken as they are.
+    """
+    if text in _known():
+        return text
+    said = " ".join(_NOISE.sub(" ", _plain(text)).split())
+    while (shorter := _ENDS.sub("", said)) != said:
+        said = shorter
+    return _at_offset(said) or _named(said)
+
+
+def known_places() -> tuple[str, ...]:
+    """The names that are understood, in lower case."""
+    return tuple(_zones())
+
+
+def _named(said: str) -> str | None:
+    zones = _zones()
+    said = said if said in zones else said.removeprefix("the ").removeprefix("in ")
+    if said in zones:
+        return zones[said]
+    words = said.split()
+    for cut in range(len(words) - 1, 0, -1):
+        place, region = " ".join(words[:cut]), " ".join(words[cut:])
+        if place in zones and region in zones:
+            return zones[place]
+    return None
+
+
+def _at_offset(said: str) -> str | None:
+    """Reads "utc plus two", "gmt-5": whole hours, which the database names the other way."""
+    match = _OFFSET.match(said)
+    if match is None:
+        return None
+    sign = "+" if match[1] in ("+", "plus") else "-"
+    hours = parse_number(match[2].removesuffix(" hours").removesuffix(" hour"))
+    if not isinstance(hours, int) or not 0 <= hours <= _MOST_HOURS[sign]:
+        return None
+    return f"Etc/GMT{'-' if sign == '+' else '+'}{hours}" if hours else "UTC"
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(zoneinfo.available_timezones())
+
+
+@cache
+def _zones() -> dict[str, str]:
+    """Zone by name; the names of our own table win over those of the database."""
+    known = _known()
+    zones: dict[str, str] = {}
+    for zone in sorted(known):
+        area, _, place = zone.partition("/")
+        name = _plain(place.replace("_", " "))
+        if area in _AREAS and "/" not in place and name not in _NOT_PLACES:
+            zones[name] = zone
+    for zone, names in NAMES_BY_ZONE.items():
+        if zone in known:
+            zones.update(dict.fromkeys(names.split(", "), zone))
+    return zones
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents."""
+    split = unicodedata.normalize("NFD", fold(text))
+    return "".join(char for char in split if not unicodedata.combining(char))
