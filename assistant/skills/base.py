@@ -104,6 +104,13 @@ class Skill(ABC):
         """
         return None
 
+    def overrides(self, last: Intent, new: Intent) -> bool:
+        """Whether doing ``new`` leaves nothing of ``last``, as another volume does.
+
+        A correction ("no, forty") then need not undo ``last`` first.
+        """
+        return False
+
     def stop(self, turn: TurnContext) -> Outcome | None:
         """Ends what this skill does aloud, such as ringing; None when it does nothing."""
         return None

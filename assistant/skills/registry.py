@@ -134,6 +134,15 @@ class Registry:
         skill = self._skills.get(last.name.split(".")[0])
         return skill.revise(last, text, turn) if skill is not None else None
 
+    def overrides(self, last: Intent, new: Intent) -> bool:
+        """Whether doing ``new`` leaves nothing of ``last``."""
+        skill = self._skills.get(new.name.split(".")[0])
+        return (
+            skill is not None
+            and last.name.startswith(f"{skill.name}.")
+            and skill.overrides(last, new)
+        )
+
     def complete(self, expects: str, text: str) -> Intent | None:
         """The intent that ``text`` makes as a bare answer to the question just asked.
 
