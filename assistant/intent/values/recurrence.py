@@ -111,6 +111,8 @@ def find_recurrences(text: str, now: datetime) -> list[Span[Recurrence]]:
     """All in a sentence, from left to right; "monday to friday" alone is not sure."""
     tokens = tokenize(text)
     spans: list[Span[Recurrence]] = []
+    if not any(_is_mark(tokens, i) for i in range(len(tokens))):
+        return spans
     i = 0
     while i < len(tokens):
         hit = match_recurrence(tokens, i, now)
@@ -120,6 +122,13 @@ def find_recurrences(text: str, now: datetime) -> list[Span[Recurrence]]:
         spans.append(Span(tokens[i].start, tokens[hit[1] - 1].end, hit[0]))
         i = hit[1]
     return spans
+
+
+def _is_mark(tokens: Tokens, i: int) -> bool:
+    """Without any of these words nothing in a sentence is sure to come back."""
+    word = word_at(tokens, i)
+    marked = word in _EVERY or word in _ONCE or word == "once" or _is_plural(tokens, i)
+    return marked or word.removesuffix("s") in (*_PARTS, "weeknight")
 
 
 Hit = tuple[Recurrence, int]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.bench_values import read_rows, score
+from assistant.bench.values import read_rows, score
 
 DATA = Path(os.environ.get("ASSISTANT_DATA", Path(__file__).parents[5] / "shared" / "data"))
 SPECIFICATION = DATA / "recognizers-text"
@@ -31,5 +31,5 @@ def test_a_row_is_right_only_when_all_of_it_is() -> None:
     row = {"model": "NumberModel", "input": "2 eggs and a dozen rolls"}
     right = row | {"results": [{"Resolution": {"value": "2"}}, {"Resolution": {"value": "12"}}]}
     wrong = row | {"results": [{"Resolution": {"value": "2"}}]}
-    summary = score(iter([right, wrong]))
+    summary = score([right, wrong])
     assert (summary["n"], summary["accuracy"]) == (2, 0.5)
