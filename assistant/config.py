@@ -177,6 +177,16 @@ class TimerConfig(Section):
     """A timer that nobody stops rings this long and is then kept as missed."""
     ring_file: str = ""
     """WAV file to ring with; "" is the built-in sound."""
+    snooze_min: Annotated[int, Field(ge=1, le=120)] = 9
+    """A bare "snooze" lets an alarm ring again after so many minutes."""
+
+
+class ReminderConfig(Section):
+    enabled: bool = True
+
+
+class StopwatchConfig(Section):
+    enabled: bool = True
 
 
 class ClockConfig(Section):
@@ -215,6 +225,8 @@ class WeatherConfig(Section):
 
 class SkillsConfig(Section):
     timer: TimerConfig = TimerConfig()
+    reminder: ReminderConfig = ReminderConfig()
+    stopwatch: StopwatchConfig = StopwatchConfig()
     clock: ClockConfig = ClockConfig()
     volume: VolumeConfig = VolumeConfig()
     home: HomeSkillConfig = HomeSkillConfig()

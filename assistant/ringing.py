@@ -1,10 +1,11 @@
-"""Rings timers: decides when, says which, and ends by word, by limit or from outside."""
+"""Rings: decides when, says what for, and ends by word, by limit or from outside."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 from assistant.audio.wavfile import read_sound
@@ -12,7 +13,8 @@ from assistant.config import TimerConfig
 from assistant.errors import InputFileError
 from assistant.skills.spoken import listing
 from assistant.skills.timer import which
-from assistant.skills.timer.scheduler import Scheduler, Timer
+from assistant.skills.timer.scheduler import Scheduler
+from assistant.skills.timer.table import ALARM, REMINDER, Timer
 from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
 
@@ -26,6 +28,9 @@ PAUSE_SECONDS = 1.5
 
 SAY_EVERY = 4
 """The name is said again after this many rings."""
+
+REMINDER_RINGS = 2
+"""A reminder is told so often and is then done: it needs no one to stop it."""
 
 
 class Ringer:
@@ -83,30 +88,53 @@ class Ringer:
                 self._cancel.set()
 
     def run(self, speaker: Speaker) -> str:
-        """Rings until stopped; returns "stopped" or "missed"."""
+        """Rings until stopped; returns "stopped" or "missed".
+
+        Reminders are told and then over, without a stop.
+        """
         cancel = self._cancel
         bell = self._bell()
         rings = 0
+        told: Counter[int] = Counter()
         try:
             while not cancel.is_set():
-                if rings % SAY_EVERY == 0:
-                    self._say_which(speaker, cancel)
+                if rings % SAY_EVERY == 0 or self._reminders():
+                    told.update(timer.id for timer in self._say_which(speaker, cancel))
                 speaker.play_through(bell, cancel)
                 cancel.wait(PAUSE_SECONDS)
                 rings += 1
+                if not cancel.is_set():
+                    self._finish_reminders(told)
         finally:
             with self._lock:
                 self._ringing = []
         return "missed" if self._missed else "stopped"
 
-    def _say_which(self, speaker: Speaker, cancel: threading.Event) -> None:
+    def _reminders(self) -> list[Timer]:
         with self._lock:
-            text = announcement(self._ringing)
+            return [timer for timer in self._ringing if timer.kind == REMINDER]
+
+    def _finish_reminders(self, told: Counter[int]) -> None:
+        """Ends the reminders that were told often enough, and the ring with the last of all."""
+        done = [timer for timer in self._reminders() if told[timer.id] >= REMINDER_RINGS]
+        if not done or self._scheduler is None:
+            return
+        self._scheduler.remove(done)
+        with self._lock:
+            self._ringing = [timer for timer in self._ringing if timer not in done]
+            if not self._ringing:
+                self._cancel.set()
+
+    def _say_which(self, speaker: Speaker, cancel: threading.Event) -> list[Timer]:
+        """Says what rings; returns what was said, or tried to be."""
+        with self._lock:
+            ringing = list(self._ringing)
         try:
-            speaker.say([text], cancel=cancel)
+            speaker.say([announcement(ringing)], cancel=cancel)
         except Exception:
             # A timer must be heard, with words or without.
             log.exception("which timer rings could not be said")
+        return ringing
 
     def stop_all(self) -> None:
         """Ends whatever rings, here and in the state. Raises StateError."""
@@ -139,10 +167,12 @@ def title(timer: Timer) -> str:
 
 def announcement(timers: list[Timer]) -> str:
     """What is said when they ring."""
+    reminders = [f"Reminder: {timer.name}." for timer in timers if timer.kind == REMINDER]
+    timers = [timer for timer in timers if timer.kind != REMINDER]
     if not timers:
-        return ""
+        return " ".join(reminders)
     text = listing(title(timer) for timer in timers)
     text = f"{text[0].upper()}{text[1:]}"
-    if all(which.is_alarm(timer) for timer in timers):
-        return f"{text}."
-    return f"{text} {'is' if len(timers) == 1 else 'are'} done."
+    if not all(timer.kind == ALARM for timer in timers):
+        text = f"{text} {'is' if len(timers) == 1 else 'are'} done"
+    return " ".join([f"{text}.", *reminders])

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import platformdirs
 
 from assistant.config import ServiceConfig
 from assistant.errors import StateError
+from assistant.local_zone import LocalZone
 
 FILE_NAME = "state.db"
 APPLICATION_ID = 0x70766131
@@ -41,6 +42,25 @@ MIGRATIONS = (
         boot_due_ms INTEGER NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('pending', 'ringing', 'missed')),
         ended_ms INTEGER
+    );
+    """,
+    # Alarms and reminders beside the timers; until here an alarm was one by its name alone.
+    """
+    ALTER TABLE timers ADD COLUMN kind TEXT NOT NULL DEFAULT 'timer'
+        CHECK (kind IN ('timer', 'alarm', 'reminder'));
+    ALTER TABLE timers ADD COLUMN repeat TEXT NOT NULL DEFAULT '';
+    ALTER TABLE timers ADD COLUMN paused_ms INTEGER;
+    ALTER TABLE timers ADD COLUMN series INTEGER;
+    UPDATE timers SET kind = 'alarm', name = substr(name, 1, length(name) - 6)
+        WHERE name LIKE '% alarm';
+    """,
+    """
+    CREATE TABLE lists (name TEXT NOT NULL UNIQUE);
+    CREATE TABLE list_items (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        list TEXT NOT NULL REFERENCES lists (name),
+        text TEXT NOT NULL,
+        done INTEGER NOT NULL DEFAULT 0
     );
     """,
 )
@@ -73,8 +93,11 @@ class Clock:
         return cls(_local_now, lambda: time.clock_gettime(time.CLOCK_BOOTTIME), boot_id)
 
 
+_ZONE = LocalZone()
+
+
 def _local_now() -> datetime:
-    return datetime.now(UTC).astimezone()
+    return datetime.now(_ZONE)
 
 
 def default_dir(cfg: ServiceConfig) -> Path:
@@ -203,7 +226,7 @@ class State:
                 f"BEGIN IMMEDIATE; {MIGRATIONS[done]} PRAGMA user_version = {done + 1};"
                 f"PRAGMA application_id = {APPLICATION_ID}; COMMIT;"
             )
-        for table, columns in (("settings", "key, value"), ("timers", "id, due_ms, status")):
+        for table, columns in (("settings", "key, value"), ("timers", "id, due_ms, status, kind")):
             try:
                 db.execute(f"SELECT {columns} FROM {table} LIMIT 1")
             except sqlite3.OperationalError as error:

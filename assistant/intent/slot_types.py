@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from assistant.intent import time_slots
 from assistant.intent.values.duration import UNITS_BY_WORD, find_duration, parse_duration
 from assistant.intent.values.number import find_numbers, parse_number
 from assistant.intent.values.ordinal import parse_ordinal
@@ -229,6 +230,10 @@ _PLACES = {
 }
 
 PARSERS: dict[str, Parser] = {
+    "day": time_slots.day,
+    "moment": time_slots.moment,
+    "recurring": time_slots.recurring,
+    "reminder": time_slots.reminder,
     "duration": duration,
     "end": end,
     "level": level,

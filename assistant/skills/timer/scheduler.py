@@ -11,11 +11,21 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection
+from dataclasses import replace
 from typing import IO, NamedTuple
 
-from assistant.errors import SkillError, StateError
+from assistant.errors import StateError
+from assistant.skills.timer.table import (
+    ALARM,
+    REMINDER,
+    TIMER,
+    Snapshot,
+    Timer,
+    TimerTable,
+    insert_occurrence,
+    milliseconds,
+)
 from assistant.state import State
 
 LATE_SECONDS = 60.0
@@ -27,21 +37,8 @@ One that ended while this process was alive but busy is rung as long as it would
 STEP_SECONDS = 2.0
 """Wall time is written anew when it is further than this from the clock since boot."""
 
-
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """One timer as it was when read.
-
-    seconds: its whole length; left: until it ends, negative when it has ended.
-    ends: wall time (UTC) at which it ends or ended. status: pending, ringing or missed.
-    """
-
-    id: int
-    name: str
-    seconds: float
-    left: float
-    ends: datetime
-    status: str
+SNOOZE_WITHIN_SECONDS = 120.0
+"""What was silenced may be snoozed so long afterwards: the wake word silences first."""
 
 
 class Due(NamedTuple):
@@ -51,58 +48,17 @@ class Due(NamedTuple):
     missed: list[Timer]
 
 
-class Scheduler:
+class Scheduler(TimerTable):
     """All timers of one state. Every method may raise StateError."""
 
     def __init__(self, state: State, ring_max_s: float = 300.0) -> None:
         """ring_max_s: a timer that nobody stops rings this long and is then missed."""
-        self._state = state
-        self._clock = state.clock
+        super().__init__(state)
         self._ring_max_s = ring_max_s
         self._rung_at: dict[int, float] = {}
         self._looked_at: float | None = None
         self._bell: IO[str] | None = None
-
-    def add(self, name: str, seconds: float, until: datetime | None = None) -> Timer:
-        """Starts a timer of ``seconds``; with ``until`` it follows the wall clock."""
-        now = self._clock.now()
-        ends = until or now + timedelta(seconds=seconds)
-        boot_id, boot_due = "", 0.0
-        if until is None and self._clock.boot is not None:
-            boot_id, boot_due = self._clock.boot_id, self._clock.boot() + seconds
-        row = (name, seconds, _milliseconds(ends), boot_id, round(boot_due * 1000))
-        with self._state.transaction() as db:
-            cursor = db.execute(
-                "INSERT INTO timers (name, seconds, due_ms, boot_id, boot_due_ms, status)"
-                " VALUES (?, ?, ?, ?, ?, 'pending')",
-                row,
-            )
-        left = (ends - now).total_seconds() if until else seconds
-        assert cursor.lastrowid is not None
-        return Timer(cursor.lastrowid, name, seconds, left, ends.astimezone(UTC), "pending")
-
-    def timers(self, status: str = "pending") -> list[Timer]:
-        """Timers with this status, those that end first in front."""
-        rows = self._state.query("SELECT * FROM timers WHERE status = ?", (status,))
-        return sorted((self._timer(row) for row in rows), key=lambda t: (t.left, t.id))
-
-    def remove(self, timers: list[Timer]) -> list[Timer]:
-        """Ends these timers without a sound; returns those that were still there."""
-        with self._state.transaction() as db:
-            return [t for t in timers if _delete(db, t)]
-
-    def change(self, timer: Timer, by_seconds: float) -> Timer:
-        """Makes a pending timer longer or shorter. Raises SkillError when it has just ended."""
-        with self._state.transaction() as db:
-            changed = db.execute(
-                "UPDATE timers SET seconds = seconds + :by, due_ms = due_ms + :by * 1000,"
-                " boot_due_ms = boot_due_ms + :by * 1000 WHERE id = :id AND status = 'pending'",
-                {"by": by_seconds, "id": timer.id},
-            ).rowcount
-        if not changed:
-            raise SkillError("timer.ended", "That timer has just ended.")
-        (row,) = self._state.query("SELECT * FROM timers WHERE id = ?", (timer.id,))
-        return self._timer(row)
+        self._silenced: tuple[Snapshot, float] | None = None
 
     def due(self) -> Due:
         """Moves ended timers on; to be called every second or at ``seconds_to_next``.
@@ -122,23 +78,26 @@ class Scheduler:
                 timer = self._timer(row)
                 if timer.status == "ringing":
                     self._ring_on(db, timer, due)
+                elif timer.paused:
+                    continue
                 elif timer.left <= 0:
                     late_by = -timer.left
                     limit = self._ring_max_s if late_by <= unwatched else LATE_SECONDS
+                    timer = self._occurrence(db, timer)
                     if late_by <= max(limit, LATE_SECONDS):
                         self._ring(db, timer, due)
                     else:
                         self._miss(db, timer, due)
-                elif abs(_milliseconds(timer.ends) - row["due_ms"]) > STEP_SECONDS * 1000:
+                elif abs(milliseconds(timer.ends) - row["due_ms"]) > STEP_SECONDS * 1000:
                     db.execute(
                         "UPDATE timers SET due_ms = ? WHERE id = ?",
-                        (_milliseconds(timer.ends), timer.id),
+                        (milliseconds(timer.ends), timer.id),
                     )
         return due
 
     def seconds_to_next(self) -> float | None:
         """Until ``due`` has something to do; None without timers."""
-        moments = [timer.left for timer in self.timers()]
+        moments = [timer.left for timer in self.timers() if not timer.paused]
         for timer in self.timers("ringing"):
             began = self._rung_at.get(timer.id)
             rung = -timer.left if began is None else self._uptime() - began
@@ -147,25 +106,74 @@ class Scheduler:
 
     def stop_ringing(self) -> list[Timer]:
         """Silences all that ring; returns them."""
-        return self.remove(self.timers("ringing"))
+        ringing = self.timers("ringing")
+        if ringing:
+            self._silenced = self.snapshot(ringing), self._uptime()
+        return self.remove(ringing)
 
-    def take_missed(self) -> list[Timer]:
-        """The missed timers, each handed out once and then forgotten."""
-        return self.remove(self.timers("missed"))
+    def snooze(self, seconds: float) -> list[Timer]:
+        """Lets what rings, or was silenced just now, ring again after ``seconds``."""
+        ringing = self.timers("ringing")
+        if not ringing and self._silenced is not None:
+            silenced, when = self._silenced
+            if self._uptime() - when <= SNOOZE_WITHIN_SECONDS:
+                self.restore(silenced)
+                ringing = self.timers("ringing")
+        self._silenced = None
+        moment = self._moment(seconds, None)
+        with self._state.transaction() as db:
+            for timer in ringing:
+                db.execute(
+                    "UPDATE timers SET status = 'pending', due_ms = :due_ms, boot_id = :boot_id,"
+                    " boot_due_ms = :boot_due_ms WHERE id = :id",
+                    {**moment, "id": timer.id},
+                )
+        snoozed = {timer.id for timer in ringing}
+        return [timer for timer in self.timers() if timer.id in snoozed]
+
+    def may_snooze(self) -> bool:
+        """Whether something rings, or was silenced so recently that it may be meant."""
+        if self.timers("ringing"):
+            return True
+        return (
+            self._silenced is not None
+            and self._uptime() - self._silenced[1] <= SNOOZE_WITHIN_SECONDS
+        )
+
+    def take_missed(self, kinds: Collection[str] = (TIMER, ALARM, REMINDER)) -> list[Timer]:
+        """The missed ones of these kinds, each handed out once and then forgotten."""
+        return self.remove([t for t in self.timers("missed") if t.kind in kinds])
 
     def mark_missed(self) -> None:
         """Notes what ended unheard while no process held the bell."""
         with self._state.transaction() as db:
             for row in db.execute("SELECT * FROM timers WHERE status = 'pending'").fetchall():
                 timer = self._timer(row)
-                if timer.left < -LATE_SECONDS:
-                    self._miss(db, timer, Due([], []))
+                if timer.left < -LATE_SECONDS and not timer.paused:
+                    self._miss(db, self._occurrence(db, timer), Due([], []))
 
     def close(self) -> None:
         """Lets another process ring."""
         if self._bell is not None:
             self._bell.close()
             self._bell = None
+
+    def _occurrence(self, db: sqlite3.Connection, timer: Timer) -> Timer:
+        """What rings now or was missed: for a series a row of its own, and the series moves on.
+
+        Occurrences that lie between it and now were all slept through; the one stands for them.
+        """
+        if timer.repeat is None:
+            return timer
+        own_id = insert_occurrence(db, timer)
+        coming = timer.repeat.next_after(self._clock.now())
+        if coming is None:
+            db.execute("DELETE FROM timers WHERE id = ?", (timer.id,))
+        else:
+            db.execute(
+                "UPDATE timers SET due_ms = ? WHERE id = ?", (milliseconds(coming), timer.id)
+            )
+        return replace(timer, id=own_id, repeat=None, series=timer.id)
 
     def _ring(self, db: sqlite3.Connection, timer: Timer, due: Due) -> None:
         self._rung_at[timer.id] = self._uptime()
@@ -184,19 +192,11 @@ class Scheduler:
 
     def _miss(self, db: sqlite3.Connection, timer: Timer, due: Due) -> None:
         self._rung_at.pop(timer.id, None)
+        if timer.series is not None:
+            # a week of missed alarms is told as one
+            db.execute("DELETE FROM timers WHERE series = ? AND status = 'missed'", (timer.series,))
         _move(db, timer, "missed")
         due.missed.append(timer)
-
-    def _timer(self, row: sqlite3.Row) -> Timer:
-        now = self._clock.now()
-        ended = row["ended_ms"]
-        if ended is None and self._clock.boot and row["boot_id"] == self._clock.boot_id:
-            left = row["boot_due_ms"] / 1000 - self._clock.boot()
-            ends = now.astimezone(UTC) + timedelta(seconds=left)
-        else:
-            ends = datetime.fromtimestamp((ended or row["due_ms"]) / 1000, UTC)
-            left = (ends - now).total_seconds()
-        return Timer(row["id"], row["name"], row["seconds"], left, ends, row["status"])
 
     def _uptime(self) -> float:
         return self._clock.boot() if self._clock.boot else self._clock.now().timestamp()
@@ -218,14 +218,6 @@ class Scheduler:
         return True
 
 
-def _delete(db: sqlite3.Connection, timer: Timer) -> bool:
-    return bool(db.execute("DELETE FROM timers WHERE id = ?", (timer.id,)).rowcount)
-
-
 def _move(db: sqlite3.Connection, timer: Timer, status: str) -> None:
-    ended = _milliseconds(timer.ends) if status == "missed" else None
+    ended = milliseconds(timer.ends) if status == "missed" else None
     db.execute("UPDATE timers SET status = ?, ended_ms = ? WHERE id = ?", (status, ended, timer.id))
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)

@@ -1,46 +1,61 @@
-"""Timers by voice: set, ask, list, cancel, make longer or shorter."""
+"""Timers and alarms by voice: set, ask, list, cancel, change, pause, snooze, skip."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from assistant.config import Config
 from assistant.errors import SkillError
 from assistant.intent.base import Intent
-from assistant.intent.normalize import normalize, strip_courtesy
-from assistant.intent.slot_types import end, until
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.timer import which
-from assistant.skills.timer.scheduler import Scheduler, Timer
+from assistant.skills.timer import answers, which, wording
+from assistant.skills.timer.recurrence import Recurrence
+from assistant.skills.timer.scheduler import Scheduler
+from assistant.skills.timer.table import ALARM, TIMER, Snapshot, Timer
 from assistant.state import State
 
 MAX_SECONDS = 30 * 86_400
 MAX_TIMERS = 100
 
-_LEAD_INS = ("make it ", "make that ", "let us say ", "about ", "for ", "until ", "at ")
 _READ_OUT = "You have"
 """How the reply that lists several begins."""
-_UNITS = ("seconds", "minutes", "hours")
 
 
 class TimerSkill(Skill):
     name = "timer"
     abilities = ("set, list and cancel timers and alarms",)
-    phrases = ("timer", "set a timer for", "minutes", "hours", "seconds", "half an hour")
+    topics = ("timers", "alarms")
+    examples = (
+        "set a pasta timer for ten minutes",
+        "how much time is left",
+        "pause the pasta timer",
+        "wake me at seven on weekdays",
+        "skip tomorrow's alarm",
+    )
+    phrases = ("timer", "set a timer for", "minutes", "hours", "seconds", "half an hour", "snooze")
 
     def __init__(self, cfg: Config, state: State) -> None:
         self.scheduler = Scheduler(state, cfg.skills.timer.ring_max_s)
+        self._snooze_seconds = cfg.skills.timer.snooze_min * 60
         self._twenty_four = cfg.skills.clock.twenty_four_hour
+        self._last_id = 0
+        """The timer that was dealt with last, which "make it twenty" means."""
         self._actions: dict[str, Callable[[Intent, TurnContext], Outcome]] = {
             "timer.set": self._set,
             "timer.left": self._left,
             "timer.list": self._list,
             "timer.cancel": self._cancel,
-            "timer.add": self._change,
-            "timer.reduce": self._change,
+            "timer.add": self._lengthen,
+            "timer.reduce": self._lengthen,
+            "timer.change": self._change,
+            "timer.rename": self._rename,
+            "timer.pause": self._pause,
+            "timer.resume": self._pause,
+            "timer.snooze": self._snooze,
+            "timer.skip": self._skip,
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
@@ -49,84 +64,113 @@ class TimerSkill(Skill):
     def complete(
         self, expects: str, text: str, known: dict[str, Any], now: datetime
     ) -> Intent | None:
-        if expects != "timer.set":
-            slots = which.answer(text, self._all(known.get("kind", "timer")), now)
+        if expects not in ("timer.set", "timer.change"):
+            slots = which.answer(text, self._all(known.get("kind", TIMER)), now)
             return Intent(expects, {**known, **slots}) if slots is not None else None
-        words = strip_courtesy(normalize(text))
-        for lead_in in _LEAD_INS:
-            words = words.removeprefix(lead_in)
-        known = dict(known)
-        number = known.pop("number", None)
-        if number is not None and words in _UNITS:
-            words = f"{number} {words}"
-        found = until(words, now) if known.get("kind") == "alarm" else end(words, now)
-        if found is None:
-            return None
-        return Intent(expects, {**known, **found}, asks="number" in found)
+        if expects == "timer.change" and {"duration", "until"} & known.keys():
+            slots = which.answer(text, self._all(known.get("kind", TIMER)), now)
+            return Intent(expects, {**known, **slots}) if slots is not None else None
+        return answers.how_long(expects, text, known, now)
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        timer = next((t for t in self._all() if t.id == self._last_id), None)
+        return answers.revised(last, text, timer, turn.now())
 
     def stop(self, turn: TurnContext) -> Outcome | None:
         stopped = self.scheduler.stop_ringing()
         if not stopped:
             return None
-        return Outcome(action=_action("stop", stopped), control="stop")
+        return Outcome(action=wording.action("stop", stopped), control="stop")
 
     def notices(self, turn: TurnContext) -> list[str]:
         self.scheduler.mark_missed()
-        return [self._missed(timer, turn.now()) for timer in self.scheduler.take_missed()]
+        missed = self.scheduler.take_missed((TIMER, ALARM))
+        return [wording.missed(timer, turn.now(), self._twenty_four) for timer in missed]
 
     def vocabulary(self) -> list[str]:
         return [*(timer.name for timer in self._all() if timer.name), *self.phrases]
 
     def _set(self, intent: Intent, turn: TurnContext) -> Outcome:
-        slots = intent.slots
-        name, until = str(slots.get("name", "")), None
-        kind = str(slots.get("kind", "timer"))
-        seconds = slots.get("duration")
+        slots, now = intent.slots, turn.now()
+        kind = str(slots.get("kind", TIMER))
+        seconds, until = self._when(slots, now)
+        if seconds is None:
+            return self._ask_when(intent)
+        if len(self._all()) >= MAX_TIMERS:
+            raise SkillError("timer.many", f"There are already {MAX_TIMERS} timers.")
+        repeat = None
+        if until is not None and slots.get("repeat"):
+            repeat = Recurrence.starting(slots["repeat"], until)
+        said = str(slots.get("name", ""))
+        timer = self.scheduler.add(
+            self._name(kind, said, seconds, until), seconds, until, kind=kind, repeat=repeat
+        )
+        what = wording.capital(f"{said} {kind}".strip())
+        return self._done(
+            "set",
+            [timer],
+            f"{what} set for {self._length(timer, until, now)}.",
+            Snapshot((timer.id,), ()),
+        )
+
+    def _when(self, slots: dict[str, Any], now: datetime) -> tuple[float | None, datetime | None]:
+        """Length in seconds and, where a time was said, that time. Raises SkillError."""
+        seconds, until = slots.get("duration"), None
         if "until" in slots:
-            until = datetime.fromisoformat(slots["until"])
-            seconds = round((until - turn.now()).total_seconds())
+            until = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
+            seconds = round((until.astimezone(UTC) - now.astimezone(UTC)).total_seconds())
             if seconds <= 0:
                 raise SkillError("timer.past", "That time has already passed.")
         if seconds is None:
-            question = "For what time?" if kind == "alarm" else "For how long?"
-            if number := slots.get("number"):
-                question = f"{number} {spoken.listing(_UNITS, 'or')}?"
-            return Outcome(question, question=True, expects=intent.name, known=slots)
+            return None, None
         if seconds < 1:
             raise SkillError("timer.short", "A timer needs at least one second.")
-        if seconds > MAX_SECONDS:
+        if seconds > MAX_SECONDS and not slots.get("repeat"):
             raise SkillError("timer.long", "I can set timers for up to 30 days.")
-        if len(self._all()) >= MAX_TIMERS:
-            raise SkillError("timer.many", f"There are already {MAX_TIMERS} timers.")
-        what = f"{name} {kind}".strip()
-        length = spoken.length(seconds)
-        if until is not None:
-            until = until.astimezone(turn.now().tzinfo)
-            length = f"{self._at(until, turn.now())}, in {spoken.about(seconds)}"
-            # nobody said its length, so it goes by its time
-            name = name or spoken.time_of_day(until, self._twenty_four)
-        if kind == "alarm":
-            name = (name or spoken.length(seconds)) + which.ALARM
-        timer = self.scheduler.add(name, seconds, until)
-        return Outcome(f"{what[:1].upper()}{what[1:]} set for {length}.", _action("set", [timer]))
+        return float(seconds), until
+
+    def _ask_when(self, intent: Intent) -> Outcome:
+        alarm = intent.slots.get("kind") == ALARM
+        question = "For what time?" if alarm else "For how long?"
+        if number := intent.slots.get("number"):
+            question = f"{number} {spoken.listing(answers.UNITS, 'or')}?"
+        return Outcome(question, question=True, expects=intent.name, known=intent.slots)
+
+    def _name(self, kind: str, said: str, seconds: float, until: datetime | None) -> str:
+        """Nobody said the length of what is set until a time, so it goes by its time."""
+        if said or (until is None and kind == TIMER):
+            return said
+        if until is None:
+            return spoken.length(seconds)
+        return spoken.time_of_day(until, self._twenty_four)
+
+    def _length(self, timer: Timer, until: datetime | None, now: datetime) -> str:
+        """ "10 minutes", "7 AM tomorrow, in 9 hours", "7 AM on weekdays, next tomorrow, …"."""
+        if until is None:
+            return spoken.length(timer.seconds)
+        away = f"in {spoken.about(timer.seconds)}"
+        if timer.repeat is None:
+            return f"{wording.at(until, now, self._twenty_four)}, {away}"
+        clock = spoken.time_of_day(until, self._twenty_four)
+        return f"{clock} {timer.repeat.words()}, next {spoken.day(until, now)}, {away}"
 
     def _left(self, intent: Intent, turn: TurnContext) -> Outcome:
-        timers = which.pick(self._counted("timer", turn), intent.slots)
-        return Outcome(" ".join(self._status(t, turn.now()) for t in timers))
+        timers = which.pick(self._counted(TIMER, turn), intent.slots)
+        return Outcome(" ".join(self._status(t, turn) for t in timers))
 
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
         missed = self.notices(turn)
-        kind = intent.slots.get("kind", "timer")
+        kind = intent.slots.get("kind", TIMER)
         timers = self._all(kind)
         if not timers:
             return Outcome(" ".join([*missed, f"No {kind}s are set."]))
         if len(timers) > 1:
             missed.append(f"{_READ_OUT} {len(timers)} {kind}s.")
-        return Outcome(" ".join([*missed, *(self._status(t, turn.now()) for t in timers)]))
+        return Outcome(" ".join([*missed, *(self._status(t, turn) for t in timers)]))
 
     def _cancel(self, intent: Intent, turn: TurnContext) -> Outcome:
         slots = intent.slots
-        kind = slots.get("kind", "timer")
+        kind = slots.get("kind", TIMER)
         # what rings is meant, whatever it is called
         bare = not set(slots) - {"kind"}
         ringing_now = self.scheduler.timers("ringing") if bare else []
@@ -134,17 +178,21 @@ class TimerSkill(Skill):
         ringing = all(t.status == "ringing" for t in timers)
         if len(timers) > 1 and slots.get("which") != "all" and not ringing:
             return self._ask(intent, timers)
+        before = self.scheduler.snapshot(timers)
         cancelled = self.scheduler.remove(timers)
-        stop = "stop" if any(t.status == "ringing" for t in cancelled) else ""
         what = which.title(timers[0]) if len(timers) == 1 else f"{len(timers)} {kind}s"
-        reply = f"{what[:1].upper()}{what[1:]} {'stopped' if ringing else 'cancelled'}."
-        return Outcome(reply, _action("cancel", cancelled), control=stop)
+        reply = f"{wording.capital(what)} {'stopped' if ringing else 'cancelled'}."
+        if any(t.status == "ringing" for t in cancelled):
+            return Outcome(reply, wording.action("cancel", cancelled), control="stop")
+        return self._done("cancel", cancelled, reply, before)
 
-    def _change(self, intent: Intent, turn: TurnContext) -> Outcome:
+    def _lengthen(self, intent: Intent, turn: TurnContext) -> Outcome:
         adds = intent.name == "timer.add"
         amount = intent.slots["amount"]
-        timers = [t for t in self._counted("timer", turn) if t.status == "pending"]
-        timers = which.pick(timers, intent.slots)
+        if adds and not set(intent.slots) - {"amount"} and self.scheduler.timers("ringing"):
+            # "five more minutes" while it rings
+            return self._snooze(Intent("timer.snooze", {"duration": amount}), turn)
+        timers = self._pending(intent, turn)
         if len(timers) > 1:
             return self._ask(intent, timers)
         (timer,) = timers
@@ -153,11 +201,143 @@ class TimerSkill(Skill):
             raise SkillError("timer.short", f"The {which.title(timer)} has only {left} left.")
         if adds and timer.left + amount > MAX_SECONDS:
             raise SkillError("timer.long", "I can set timers for up to 30 days.")
+        before = self.scheduler.snapshot([timer])
         changed = self.scheduler.change(timer, amount if adds else -amount)
         verb = "added to" if adds else "taken off"
         reply = f"{spoken.length(amount)} {verb} {which.describe(changed)}."
-        action = {**_action("add" if adds else "reduce", [changed]), "amount": amount}
-        return Outcome(f"{reply} {spoken.about(changed.left)} left.", action)
+        reply = f"{reply} {spoken.about(changed.left)} left."
+        return self._done("add" if adds else "reduce", [changed], reply, before, amount=amount)
+
+    def _change(self, intent: Intent, turn: TurnContext) -> Outcome:
+        """Another length or time for one that is set; what is not said stays as it is."""
+        slots, now = intent.slots, turn.now()
+        timers = self._pending(intent, turn)
+        if len(timers) > 1:
+            return self._ask(intent, timers)
+        (timer,) = timers
+        new = answers.with_time_of(timer, slots, turn.utterance, now)
+        seconds, until = self._when(new, now)
+        if seconds is None:
+            return self._ask_when(intent)
+        repeat = timer.repeat
+        if until is not None and "repeat" in new:
+            repeat = Recurrence.starting(new["repeat"], until) if new["repeat"] else None
+        ends = timer.ends.astimezone(now.tzinfo)
+        timed = timer.name in (
+            spoken.time_of_day(ends, self._twenty_four),
+            spoken.length(timer.seconds),
+        )
+        said = "" if timed else timer.name
+        before = self.scheduler.snapshot([timer])
+        changed = self.scheduler.replace(
+            timer,
+            name=self._name(timer.kind, said, seconds, until),
+            seconds=seconds,
+            until=until,
+            repeat=repeat,
+        )
+        what = wording.capital(f"{said} {timer.kind}".strip())
+        reply = f"{what} changed to {self._length(changed, until, now)}."
+        return self._done("change", [changed], reply, before)
+
+    def _rename(self, intent: Intent, turn: TurnContext) -> Outcome:
+        timers = self._pending(intent, turn)
+        if len(timers) > 1:
+            return self._ask(intent, timers)
+        (timer,) = timers
+        before = self.scheduler.snapshot([timer])
+        changed = self.scheduler.rename(timer, str(intent.slots["new_name"]))
+        reply = f"The {which.title(timer)} is now the {which.title(changed)}."
+        return self._done("rename", [changed], reply, before)
+
+    def _pause(self, intent: Intent, turn: TurnContext) -> Outcome:
+        pauses = intent.name == "timer.pause"
+        timers = self._pending(intent, turn)
+        fitting = [t for t in timers if t.paused != pauses]
+        if not fitting:
+            state = "is already paused" if pauses else "is not paused"
+            raise SkillError(
+                "timer.paused", f"{wording.capital(which.describe(timers[0]))} {state}."
+            )
+        if len(fitting) > 1 and intent.slots.get("which") != "all":
+            return self._ask(intent, fitting)
+        before = self.scheduler.snapshot(fitting)
+        change = self.scheduler.pause if pauses else self.scheduler.resume
+        changed = [change(timer) for timer in fitting]
+        what = which.title(changed[0]) if len(changed) == 1 else f"{len(changed)} timers"
+        verb = "paused with" if pauses else "goes on with"
+        reply = f"{wording.capital(what)} {'paused' if pauses else 'resumed'}."
+        if len(changed) == 1:
+            reply = f"{wording.capital(what)} {verb} {spoken.about(changed[0].left)} left."
+        return self._done("pause" if pauses else "resume", changed, reply, before)
+
+    def _snooze(self, intent: Intent, turn: TurnContext) -> Outcome:
+        seconds = intent.slots.get("duration") or self._snooze_seconds
+        if not self.scheduler.may_snooze():
+            raise SkillError("timer.quiet", "Nothing is ringing.")
+        if not 1 <= seconds <= MAX_SECONDS:
+            raise SkillError("timer.long", "I can't snooze for that long.")
+        snoozed = self.scheduler.snooze(seconds)
+        reply = f"Snoozed for {spoken.length(seconds)}."
+        return Outcome(reply, wording.action("snooze", snoozed), control="stop")
+
+    def _skip(self, intent: Intent, turn: TurnContext) -> Outcome:
+        """One occurrence less: the next one, or that of the day that was said."""
+        now = turn.now()
+        slots = {"kind": ALARM, **intent.slots}
+        timers = which.pick(self._counted(ALARM, turn), slots)
+        day = datetime.fromisoformat(slots["day"]).date() if "day" in slots else None
+        if day is not None:
+            timers = [t for t in timers if self._rings_on(t, day, now)]
+            if not timers:
+                said = spoken.day(datetime.fromisoformat(slots["day"]), now)
+                raise SkillError("timer.none", f"No alarm rings {said}.")
+        if len(timers) > 1:
+            return self._ask(Intent(intent.name, slots), timers)
+        (timer,) = timers
+        before = self.scheduler.snapshot([timer])
+        if timer.repeat is None:
+            cancelled = self.scheduler.remove([timer])
+            reply = f"{wording.capital(which.title(timer))} cancelled."
+            return self._done("cancel", cancelled, reply, before)
+        day = day or timer.ends.astimezone(now.tzinfo).date()
+        left_out = spoken.day(datetime.combine(day, timer.repeat.at, tzinfo=now.tzinfo), now)
+        rest = self.scheduler.skip(timer, day)
+        reply = f"The {which.title(timer)} skips {left_out.removeprefix('on ')}."
+        if rest is not None:
+            coming = spoken.day(rest.ends.astimezone(now.tzinfo), now)
+            reply = f"{reply} It rings next {coming}."
+        return self._done("skip", [rest or timer], reply, before)
+
+    def _rings_on(self, timer: Timer, day: date, now: datetime) -> bool:
+        if timer.ends.astimezone(now.tzinfo).date() == day:
+            return True
+        return timer.repeat is not None and timer.repeat.comes_on(day) and day > now.date()
+
+    def _pending(self, intent: Intent, turn: TurnContext) -> list[Timer]:
+        kind = intent.slots.get("kind", TIMER)
+        timers = [t for t in self._counted(kind, turn) if t.status == "pending"]
+        return which.pick(timers, intent.slots)
+
+    def _done(
+        self, do: str, timers: list[Timer], reply: str, before: Snapshot, **more: Any
+    ) -> Outcome:
+        """An outcome that can be taken back: the rows as they were before."""
+        if len(timers) == 1:
+            self._last_id = timers[0].id
+        undone = {
+            "set": "cancelled",
+            "cancel": "set again",
+            "pause": "runs again",
+            "resume": "is paused again",
+        }.get(do, "is as it was")
+
+        def undo() -> Outcome:
+            self.scheduler.restore(before)
+            what = which.title(timers[0]) if len(timers) == 1 else f"{len(timers)} timers"
+            return Outcome(f"{wording.capital(what)} {undone}.", wording.action("undo", timers))
+
+        return Outcome(reply, {**wording.action(do, timers), **more}, undo=undo)
 
     def _ask(self, intent: Intent, timers: list[Timer]) -> Outcome:
         asked = {timer.id for timer in timers}
@@ -173,41 +353,12 @@ class TimerSkill(Skill):
         kind: "timer" or "alarm"; "" for both.
         """
         timers = [*self.scheduler.timers("ringing"), *self.scheduler.timers()]
-        return [t for t in timers if not kind or which.is_alarm(t) == (kind == "alarm")]
+        return [t for t in timers if t.kind in ((kind,) if kind else (TIMER, ALARM))]
 
     def _counted(self, kind: str, turn: TurnContext) -> list[Timer]:
         """In the order in which "the second timer" counts: as just read out, else as set."""
         timers = self._all(kind)
         return timers if _READ_OUT in turn.last_reply else sorted(timers, key=lambda t: t.id)
 
-    def _status(self, timer: Timer, now: datetime) -> str:
-        title = which.title(timer)
-        if timer.status == "ringing" or timer.left <= 0:
-            return f"The {title} is up."
-        if which.is_alarm(timer):
-            day = spoken.day(timer.ends.astimezone(now.tzinfo), now)
-            return f"The {title} rings {day}, in {spoken.about(timer.left)}."
-        return f"The {title} has {spoken.about(timer.left)} left."
-
-    def _missed(self, timer: Timer, now: datetime) -> str:
-        ended = self._at(timer.ends.astimezone(now.tzinfo), now)
-        return f"You missed the {which.title(timer)}: it ended at {ended}."
-
-    def _at(self, moment: datetime, now: datetime) -> str:
-        clock = spoken.time_of_day(moment, self._twenty_four)
-        return clock if moment.date() == now.date() else f"{clock} {spoken.day(moment, now)}"
-
-
-def _action(do: str, timers: list[Timer]) -> dict[str, Any]:
-    """One timer's fields stand in the action itself, several in a list."""
-    fields = [
-        {
-            "id": timer.id,
-            "name": timer.name,
-            "seconds": int(timer.seconds) if timer.seconds == int(timer.seconds) else timer.seconds,
-            "due": timer.ends.isoformat(timespec="seconds"),
-        }
-        for timer in timers
-    ]
-    head: dict[str, Any] = {"skill": "timer", "do": do}
-    return {**head, **fields[0]} if len(fields) == 1 else {**head, "timers": fields}
+    def _status(self, timer: Timer, turn: TurnContext) -> str:
+        return wording.status(timer, turn.now(), self._twenty_four)

@@ -12,10 +12,9 @@ from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.slot_types import timed
 from assistant.intent.values.ordinal import parse_ordinal
 from assistant.skills import spoken
-from assistant.skills.timer.scheduler import Timer
+from assistant.skills.timer.table import ALARM, REMINDER, Timer
 
 _ALL = frozenset(("all", "both", "all of them", "both of them", "every one", "everything"))
-ALARM = " alarm"
 _NOUN = re.compile(r"\s+(?:timer|alarm|one)$")
 _ARTICLE = re.compile(r"^(?:the|my|our)\s+")
 
@@ -27,12 +26,13 @@ def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
     Raises SkillError that says which name, length, time or place is not known.
     """
     if not timers:
-        kind = "alarm" if slots.get("kind") == "alarm" else "timer"
-        raise SkillError("timer.none", f"No {kind}s are set.")
+        raise SkillError("timer.none", f"No {slots.get('kind', 'timer')}s are set.")
     if "id" in slots:
-        return [t for t in timers if t.id == slots["id"]] or _unknown(timers, "That timer is over.")
+        gone = f"That {slots.get('kind', 'timer')} is over."
+        return [t for t in timers if t.id == slots["id"]] or _unknown(timers, gone)
     if name := slots.get("name"):
-        timers = named(timers, name) or _unknown(timers, f"There is no timer called {name}.")
+        kind = slots.get("kind", "timer")
+        timers = named(timers, name) or _unknown(timers, f"There is no {kind} called {name}.")
     if seconds := slots.get("duration"):
         wanted = spoken.length(seconds)
         timers = [t for t in timers if abs(t.seconds - seconds) < 0.5] or _unknown(
@@ -68,11 +68,6 @@ def _ending(timers: Sequence[Timer], until: datetime) -> list[Timer]:
     return exact or [t for t in timers if min(away[t.id] % half_day, -away[t.id] % half_day) < 1]
 
 
-def is_alarm(timer: Timer) -> bool:
-    """Whether it was set as an alarm; they differ from timers in their name only."""
-    return timer.name.endswith(ALARM)
-
-
 def answer(text: str, timers: Sequence[Timer], now: datetime) -> dict[str, Any] | None:
     """The slots that a bare answer to "which one?" fills, or None when it is none.
 
@@ -105,9 +100,11 @@ def describe(timer: Timer, among: Sequence[Timer] = ()) -> str:
 
 
 def title(timer: Timer) -> str:
-    """ "pasta timer", "10 minute timer" or "7 AM alarm"."""
-    if is_alarm(timer):
-        return timer.name
+    """ "pasta timer", "10 minute timer", "7 AM alarm" or "reminder to call mum"."""
+    if timer.kind == REMINDER:
+        return f"reminder: {timer.name}"
+    if timer.kind == ALARM:
+        return f"{timer.name} alarm"
     if timer.name:
         return f"{timer.name} timer"
     return re.sub(r"(day|hour|minute|second)s\b", r"\1", spoken.length(timer.seconds)) + " timer"

@@ -52,7 +52,7 @@ def test_alarms_and_timers_are_told_apart(talk: Talk) -> None:
         talk.say(said)
     assert talk.reply("what timers are set") == "The 8 minute timer has 8 minutes left."
     assert talk.reply("what alarms do I have") == (
-        "You have 2 alarms. The gym alarm rings today, in 3 hours. "
+        "You have 2 alarms. The gym alarm rings today at 5 PM, in 3 hours. "
         "The 6 AM alarm rings tomorrow, in 16 hours."
     )
     assert talk.reply("cancel all timers") == "8 minute timer cancelled."
