@@ -64,6 +64,17 @@ class Snapshot:
     version: int = 0
 
 
+class PartlyDone(SkillError):
+    """Some of several entities did not do it, or did not tell that they have.
+
+    failed: their ids.
+    """
+
+    def __init__(self, code: str, message: str, failed: Sequence[str]) -> None:
+        super().__init__(code, message)
+        self.failed = tuple(failed)
+
+
 class Home(ABC):
     """Devices behind one service. Every method may be called from any thread."""
 
@@ -83,7 +94,8 @@ class Home(ABC):
 
         domain, service, data: as Home Assistant's service calls, such as "light",
             "turn_on", {"brightness_pct": 50}.
-        Raises SkillError with a speakable message when it was not done.
+        Raises SkillError with a speakable message when it was not done, PartlyDone when
+        some of the entities are known to have done it.
         """
 
     def ask(

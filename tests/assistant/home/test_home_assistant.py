@@ -1,0 +1,381 @@
+"""Home Assistant over a real WebSocket, with a server that can misbehave."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assistant.config import HomeAssistantConfig
+from assistant.errors import SkillError
+from assistant.home.home_assistant import HomeAssistant, websocket_url
+from tests.home_server import TOKEN, HomeServer
+
+
+@pytest.fixture
+def server() -> Iterator[HomeServer]:
+    with HomeServer() as one:
+        kitchen = one.area("Kitchen", "cookhouse", floor=one.floor("Ground Floor", "downstairs"))
+        one.area("Hall")
+        one.entity("light.kitchen", "Kitchen ceiling", area=kitchen, aliases=("big lamp",))
+        one.devices.append({"id": "d1", "area_id": "hall"})
+        one.entity("light.hall", "Hall lamp", "on", device="d1", brightness=128)
+        one.entity("lock.front", "Front door", "locked", exposed=False)
+        yield one
+
+
+@contextmanager
+def connected(server: HomeServer, **options: object) -> Iterator[HomeAssistant]:
+    home = HomeAssistant(config(server.url), **options)  # type: ignore[arg-type]
+    home.start()
+    home.settle(10)
+    try:
+        yield home
+    finally:
+        home.close()
+
+
+def config(url: str, token: str = TOKEN, token_file: str = "") -> HomeAssistantConfig:
+    return HomeAssistantConfig(url=url, token=token, token_file=token_file)
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.005)
+
+
+def state(home: HomeAssistant, entity: str) -> str:
+    return next(e.state for e in home.snapshot().entities if e.id == entity)
+
+
+def names(home: HomeAssistant) -> list[str]:
+    return [entity.name for entity in home.snapshot().entities]
+
+
+def test_reads_rooms_names_and_states(server: HomeServer) -> None:
+    with connected(server) as home:
+        assert home.trouble() == ""
+        snapshot = home.snapshot()
+        hall, kitchen = sorted(snapshot.entities, key=lambda e: e.id)
+        assert (kitchen.name, kitchen.aliases, kitchen.area) == (
+            "Kitchen ceiling",
+            ("big lamp",),
+            "kitchen",
+        )
+        assert (hall.area, hall.state, hall.attributes["brightness"]) == ("hall", "on", 128)
+        assert [(a.name, a.aliases, a.floor) for a in snapshot.areas] == [
+            ("Kitchen", ("cookhouse",), "ground_floor"),
+            ("Hall", (), ""),
+        ]
+        assert [(f.name, f.aliases) for f in snapshot.floors] == [("Ground Floor", ("downstairs",))]
+
+
+def test_what_is_not_exposed_is_not_there(server: HomeServer) -> None:
+    server.entity("light.secret", "Secret", exposed=None, row={"entity_category": "config"})
+    server.entity("light.gone", "Gone", row={"disabled_by": "user"})
+    server.entity("switch.new", "New", exposed=None)
+    server.entity("sensor.wifi", "Wifi", exposed=None, device_class="signal_strength")
+    server.entity("sensor.warm", "Warm", exposed=None, device_class="temperature")
+    server.entity("weather.home", "Home", "sunny", exposed=False)
+    with connected(server) as home:
+        assert sorted(names(home)) == ["Hall lamp", "Home", "Kitchen ceiling", "New", "Warm"]
+
+
+def test_calls_a_service_and_follows_the_states(server: HomeServer) -> None:
+    with connected(server) as home:
+        version = home.snapshot().version
+        home.call("light", "turn_on", ["light.kitchen"], {"brightness_pct": 0.0})
+        home.call("light", "turn_off", ["light.hall"], {})
+        assert server.calls == [
+            ("light", "turn_on", ("light.kitchen",), {"brightness_pct": 0.0}),
+            ("light", "turn_off", ("light.hall",), {}),
+        ]
+        until(lambda: state(home, "light.hall") == "off")
+        assert home.snapshot().version == version, "names did not change"
+
+
+def test_asks_a_service_that_answers(server: HomeServer) -> None:
+    server.answers["weather.get_forecasts"] = {"weather.home": {"forecast": []}}
+    with connected(server) as home:
+        answer = home.ask("weather", "get_forecasts", ["weather.home"], {"type": "daily"})
+        assert answer == {"weather.home": {"forecast": []}}
+        with pytest.raises(SkillError, match="no answer"):
+            home.ask("light", "turn_on", ["light.hall"], {})
+
+
+def test_new_names_are_read_again(server: HomeServer) -> None:
+    with connected(server) as home:
+        version = home.snapshot().version
+        server.entity("light.desk", "Desk", exposed=None)
+        server.set_state("light.desk", "on", friendly_name="Desk")
+        until(lambda: "Desk" in names(home))
+        assert home.snapshot().version > version
+        server.entities["light.desk"]["aliases"] = ["work light"]
+        server.fire("entity_registry_updated", {"action": "update"})
+        until(lambda: any("work light" in e.aliases for e in home.snapshot().entities))
+        server.set_state("light.desk", None)
+        until(lambda: "Desk" not in names(home))
+
+
+def test_what_an_older_version_does_not_tell_is_left_out(server: HomeServer) -> None:
+    for kind in (
+        "config/floor_registry/list",
+        "homeassistant/expose_entity/list",
+        "config/entity_registry/get_entries",
+    ):
+        server.behaviour.refused[kind] = ("unknown_command", "Unknown command.")
+    with connected(server) as home:
+        assert home.trouble() == ""
+        assert "Kitchen ceiling" in names(home)
+        assert home.snapshot().floors == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("unauthorized", "does not allow"),
+        ("not_found", "no such service"),
+        ("home_assistant_error", "could not do that"),
+    ],
+)
+def test_a_refused_call_is_no_success(server: HomeServer, code: str, said: str) -> None:
+    server.behaviour.refused["light.turn_on"] = (code, "Error <in> template: traceback")
+    with connected(server) as home, pytest.raises(SkillError, match=said) as caught:
+        home.call("light", "turn_on", ["light.hall"], {})
+    assert "traceback" not in caught.value.message
+
+
+def test_a_call_without_an_answer_ends(server: HomeServer) -> None:
+    server.behaviour.silent.add("light.turn_on")
+    with connected(server, answer_s=0.2) as home:
+        with pytest.raises(SkillError, match="did not answer in time"):
+            home.call("light", "turn_on", ["light.hall"], {})
+        home.call("light", "turn_off", ["light.hall"], {})
+
+
+def test_restart_in_the_middle_of_a_call(server: HomeServer) -> None:
+    with connected(server) as home:
+        server.behaviour.drop_on.add("light.turn_on")
+        with pytest.raises(SkillError, match="don't know whether it worked"):
+            home.call("light", "turn_on", ["light.hall"], {})
+        until(lambda: bool(home.trouble()) or server.open_connections == 1)
+        server.behaviour.drop_on.clear()
+        # the call waits for the connection that is made anew
+        until(lambda: home.trouble() == "")
+        home.call("light", "turn_off", ["light.hall"], {})
+        assert [call[1] for call in server.calls] == ["turn_off"]
+
+
+def test_server_is_away_and_comes_back(server: HomeServer) -> None:
+    with connected(server) as home:
+        version = home.snapshot().version
+        server.stop()
+        until(lambda: bool(home.trouble()))
+        assert names(home) == ["Hall lamp", "Kitchen ceiling"], "what can be said stays"
+        assert {e.state for e in home.snapshot().entities} == {"unavailable"}
+        server.set_state("light.hall", "off")
+        server.start()
+        until(lambda: home.trouble() == "")
+        assert state(home, "light.hall") == "off"
+        assert home.snapshot().version == version
+
+
+def test_two_clients_see_the_same(server: HomeServer) -> None:
+    with connected(server) as one, connected(server) as other:
+        one.call("light", "turn_off", ["light.hall"], {})
+        until(lambda: state(one, "light.hall") == state(other, "light.hall") == "off")
+
+
+def test_calls_from_many_threads_get_their_own_answers(server: HomeServer) -> None:
+    for number in range(8):
+        server.answers[f"weather.get_{number}"] = {"n": number}
+    found: dict[int, object] = {}
+    with connected(server) as home:
+
+        def ask(number: int) -> None:
+            found[number] = home.ask("weather", f"get_{number}", [], {})["n"]
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == {n: n for n in range(8)}
+
+
+def test_wrong_token_is_said_once_and_not_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("mistyped-secret\n", encoding="utf-8")
+    hour = Hour()
+    with HomeServer() as server, caplog.at_level(logging.DEBUG, "assistant"):
+        home = HomeAssistant(config(server.url, "", str(file)), wait=hour.wait, now=hour.now)
+        home.start()
+        hour.over.wait(20)
+        assert "does not accept the token" in home.trouble()
+        assert server.logins == ["mistyped-secret"]
+        assert len([r for r in caplog.records if "token" in r.message]) == 1
+        assert "mistyped" not in caplog.text + home.trouble() + home.hint()
+        file.write_text(TOKEN, encoding="utf-8")
+        hour.more()
+        until(lambda: home.trouble() == "")
+        home.close()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"two words", b"\xff\xfe\x00"])
+def test_token_file_that_is_none(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    with HomeServer() as server:
+        home = HomeAssistant(config(server.url, "", str(file)))
+        home.start()
+        home.settle(10)
+        assert "token" in home.trouble()
+        assert server.logins == []
+        home.close()
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ((200, "<html>Log in</html>"), "HTTP 200"),
+        ((404, "not here"), "HTTP 404"),
+        ((403, "banned"), "refuses this device"),
+        ((502, "gateway"), "nothing behind it"),
+    ],
+)
+def test_a_page_instead_of_the_api(server: HomeServer, page: tuple[int, str], said: str) -> None:
+    server.behaviour.page = page
+    with connected(server, reconnect_s=0.05) as home:
+        assert said in home.trouble()
+        with pytest.raises(SkillError, match="can't reach"):
+            home.call("light", "turn_on", ["light.hall"], {})
+
+
+@pytest.mark.parametrize(
+    "first", ["<html>", "[]", '{"type": "event"}', "{" * 5000, '{"type": "auth_req', "[" * 100_000]
+)
+def test_a_first_message_that_is_none(server: HomeServer, first: str) -> None:
+    server.behaviour.first = first
+    with connected(server) as home:
+        assert home.trouble().endswith((".", ")."))
+        assert "127.0.0.1" in home.trouble()
+
+
+@pytest.mark.parametrize("broken", ['{"id": 8, "type": "res', "null", '{"type": "result"}'])
+def test_a_result_that_is_none(server: HomeServer, broken: str) -> None:
+    server.behaviour.broken["get_states"] = broken
+    with connected(server, answer_s=0.2) as home:
+        assert home.trouble()
+        assert home.snapshot().entities == ()
+
+
+@pytest.mark.parametrize("kind", ["get_states", "config/area_registry/list"])
+def test_a_result_of_another_shape(server: HomeServer, kind: str) -> None:
+    server.behaviour.refused[kind] = ("unknown_error", "Something")
+    with connected(server) as home:
+        assert "does not tell" in home.trouble()
+
+
+def test_results_with_wrong_ids(server: HomeServer) -> None:
+    server.behaviour.shift = 1000
+    with connected(server, answer_s=0.2) as home:
+        assert "does not answer" in home.trouble()
+
+
+def test_rows_that_make_no_sense_are_left_out(server: HomeServer) -> None:
+    server.areas += [{"name": "no id"}, {"area_id": 7}, "text"]  # type: ignore[list-item]
+    server.states["light.odd"] = {"entity_id": "light.odd", "state": None, "attributes": None}
+    server.exposed["light.odd"] = {"conversation": True}
+    with connected(server) as home:
+        assert home.trouble() == ""
+        assert len(home.snapshot().areas) == 2
+        assert "odd" in names(home)
+
+
+class Hour:
+    """Time that passes only in waits between tries, one hour of it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.tries = 0
+        self.over = threading.Event()
+        self._end = 3600.0
+        self._go = threading.Event()
+
+    def now(self) -> float:
+        return self.seconds
+
+    def wait(self, wake: threading.Event, seconds: float) -> bool:
+        self.tries += 1
+        assert seconds > 0.1, "a busy loop"
+        self.seconds += seconds
+        if self.seconds >= self._end:
+            self.over.set()
+            while not self._go.wait(0.01) and not wake.is_set():
+                pass
+        return wake.is_set()
+
+    def more(self) -> None:
+        self._end += 3600
+        self._go.set()
+
+
+def test_an_hour_without_home_assistant(caplog: pytest.LogCaptureFixture) -> None:
+    with HomeServer() as server:
+        url = server.url
+    hour = Hour()
+    before = threading.active_count()
+    with caplog.at_level(logging.INFO, "assistant"):
+        home = HomeAssistant(config(url), wait=hour.wait, now=hour.now)
+        home.start()
+        assert hour.over.wait(30)
+    assert 20 <= hour.tries <= 100
+    assert threading.active_count() == before + 1, "one thread, however many tries"
+    assert len(caplog.records) == 1, "said once"
+    assert "Nothing answers at 127.0.0.1" in home.trouble()
+    home.close()
+    assert threading.active_count() == before
+
+
+def test_many_connections_leave_nothing_behind(server: HomeServer) -> None:
+    import gc
+
+    from assistant.home.requests import Requests
+    from assistant.home.websocket import WebSocket
+
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(o, Requests | WebSocket) for o in gc.get_objects())
+
+    hour = Hour()
+    with connected(server, wait=lambda wake, s: hour.wait(wake, s), now=hour.now) as home:
+        for _ in range(12):
+            until(lambda: home.trouble() == "" and server.open_connections == 1)
+            logins = len(server.logins)
+            server.cut()
+            until(lambda logins=logins: len(server.logins) > logins)  # type: ignore[misc]
+        until(lambda: home.trouble() == "")
+        assert kept() <= 4
+        assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize(
+    ("url", "api"),
+    [
+        ("http://ha.local:8123", "ws://ha.local:8123/api/websocket"),
+        ("https://example.org/home/", "wss://example.org/home/api/websocket"),
+        ("ws://h/api/websocket", "ws://h/api/websocket"),
+    ],
+)
+def test_address_of_the_api(url: str, api: str) -> None:
+    assert websocket_url(url) == api
