@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assistant.home.base import Snapshot
 from assistant.intent import home_sentences
 from assistant.intent.base import Intent, Understander
 from assistant.intent.home_matcher import HERE, Fit, Matcher
-from assistant.intent.home_names import Names, plain
+from assistant.intent.home_names import Mention, Names, plain
+from assistant.intent.home_several import several
+from assistant.intent.home_translate import seconds, translate
+from assistant.intent.home_unknown import Unknowns
 from assistant.intent.normalize import normalize, strip_courtesy
 
-MAX_CHARACTERS = 300
+MAX_CHARACTERS = 200
 
 
 class HomeGrammar(Understander):
@@ -21,7 +24,8 @@ class HomeGrammar(Understander):
     The names of intents and slots are Home Assistant's with "home." before them. Added
     are the slots ``here`` (True: the room of this device is meant), ``everywhere`` (True:
     the whole home) and, for questions, ``response``: "any", "all", "which", "how_many",
-    "one", "one_yesno", "where".
+    "one", "one_yesno", "where". Two more intents: "home.several" with ``commands``, a list
+    of {"intent", "slots"}, and "home.unknown_name" (``Unknowns``).
     """
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
@@ -30,28 +34,59 @@ class HomeGrammar(Understander):
         self._version: int | None = None
         self._names = Names(Snapshot())
         self._matcher: Matcher | None = None
+        self._unknowns: Unknowns | None = None
 
     def load(self) -> None:
         """Compiles all sentences. Raises PackageError, IntentError."""
-        contents = [home_sentences.package(), home_sentences.own()]
-        self._matcher = Matcher(home_sentences.compile_sentences(contents))
-        self.understand("set the brightness to fifty percent")
+        package = home_sentences.package()
+        self._matcher = Matcher(home_sentences.compile_sentences([package, home_sentences.own()]))
+        self._unknowns = Unknowns(package)
+        for text in _WARM_UP:
+            self.understand(text)
 
     def understand(self, text: str) -> Intent | None:
         """The intent of ``text``; None when it is not about the home."""
-        assert self._matcher is not None, "load() comes before understand()"
+        assert self._unknowns is not None, "load() comes before understand()"
         if len(text) > MAX_CHARACTERS:
             return None
         names = self._current_names()
         whole = normalize(text)
-        for said in dict.fromkeys((strip_courtesy(whole), whole)):
-            words = plain(said)
-            if not words:
-                continue
-            fit = self._matcher.best(words, list(names.mentions(words)))
-            if fit is not None:
-                return _intent(fit, text)
-        return None
+        ways = [plain(said) for said in dict.fromkeys((strip_courtesy(whole), whole))]
+        for words in filter(None, ways):
+            mentions = list(names.mentions(words))
+            intent = self._understand(words, mentions, text) or several(
+                words, mentions, lambda part: self._part(part, text)
+            )
+            if intent is not None:
+                return intent
+        bare = _without_wish(ways[0])
+        mentions = list(names.mentions(bare))
+        if bare != ways[0] and (intent := self._understand(bare, mentions, text)):
+            return intent
+        return self._unknowns.find(bare, mentions, names) if bare else None
+
+    def _part(self, words: str, text: str) -> Intent | None:
+        return self._understand(words, list(self._names.mentions(words)), text)
+
+    def _understand(self, words: str, mentions: Sequence[Mention], text: str) -> Intent | None:
+        assert self._matcher is not None
+        fit = self._matcher.best(words, mentions)
+        if fit is None:
+            return None
+        slots = _slots(fit, text)
+        if "conversation_command" in slots:
+            return self._later(slots, text)
+        return translate(fit.intent, slots) or Intent(f"home.{fit.intent}", slots)
+
+    def _later(self, slots: dict[str, Any], text: str) -> Intent | None:
+        """A command for later, when it is one: "turn off the lights in five minutes"."""
+        command = self._part(plain(slots["conversation_command"]), text)
+        if command is None:
+            return None
+        commands = [{"intent": command.name, "slots": command.slots}]
+        return Intent(
+            "home.HassStartTimer", {**slots, "delay": seconds(slots), "commands": commands}
+        )
 
     def _current_names(self) -> Names:
         snapshot = self._snapshot()
@@ -61,7 +96,25 @@ class HomeGrammar(Understander):
         return self._names
 
 
-def _intent(fit: Fit, text: str) -> Intent:
+_WARM_UP = (
+    "set the brightness to fifty percent",
+    "set the temperature to twenty point five degrees",
+    "set the color temperature to twenty seven hundred kelvin",
+    "turn off the lights in five minutes",
+)
+
+_WISHES = ("i want to ", "i would like to ", "i want ", "i would like ", "you can ", "let us ")
+
+
+def _without_wish(words: str) -> str:
+    """Without the words that Home Assistant's sentences skip."""
+    words = " ".join(f" {words} ".replace(" please ", " ").split())
+    for wish in _WISHES:
+        words = words.removeprefix(wish)
+    return words
+
+
+def _slots(fit: Fit, text: str) -> dict[str, Any]:
     slots = {name: _value(value) for name, value in fit.slots.items()}
     for name in fit.free:
         slots[name] = as_said(slots[name], text)
@@ -70,7 +123,7 @@ def _intent(fit: Fit, text: str) -> Intent:
         slots["here"] = True
     if fit.intent in ("HassGetState", "HassRespond"):
         slots["response"] = fit.response
-    return Intent(f"home.{fit.intent}", slots)
+    return slots
 
 
 def _value(value: Any) -> Any:

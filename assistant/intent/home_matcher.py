@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistant.intent.home_names import Mention
-from assistant.intent.home_sentences import Sentences, Template, has_all
+from assistant.intent.home_sentences import Sentences, Template
 
 HERE = "\0here"
 """Stands for the room of the device in the slots of a result."""
@@ -18,12 +18,14 @@ class Fit:
     """One reading of a text.
 
     slots: values by name as the sentence gives them; "area" is ``HERE`` for the own room.
+    texts: the words of the slots that were said.
     free: names of the slots that took any words.
     response: key of the answer that belongs to the sentence.
     """
 
     intent: str
     slots: dict[str, Any]
+    texts: dict[str, str]
     free: frozenset[str]
     response: str
 
@@ -43,16 +45,16 @@ class Matcher:
         The longest name of a device wins, then the reading that leaves the fewest words
         free and has the most words of its own.
         """
-        from hassil import recognize_ranked
+        from hassil import recognize_all
         from hassil.intents import Intent, Intents
 
-        chosen = list(self._candidates(text, mentions))
+        chosen = self._candidates(text, mentions)
         if not chosen:
             return None
         intents: dict[str, Any] = {}
         for template in chosen:
             intents.setdefault(template.intent, Intent(template.intent)).data.append(template.data)
-        results = recognize_ranked(
+        results = recognize_all(
             text,
             Intents(
                 language="en",
@@ -61,20 +63,27 @@ class Matcher:
                 expansion_rules=self._sentences.rules,
             ),
             intent_context={"area": HERE},
-            best_slot_name="name",
         )
-        return next((_fit(result) for result in results if _is_sure(result, text)), None)
+        best = min(filter(_is_sure, results), key=_rank, default=None)
+        return _fit(best) if best else None
 
-    def _candidates(self, text: str, mentions: Sequence[Mention]) -> Iterable[Template]:
-        present = self._sentences.lists_in(text) | {mention.kind for mention in mentions}
-        domains = {m.value.domain for m in mentions if m.kind == "name"}
-        for template in self._sentences.templates:
-            if (
-                template.lists <= present
-                and (template.domains is None or not template.domains.isdisjoint(domains))
-                and has_all(text, template.clauses)
-            ):
-                yield template
+    def _candidates(self, text: str, mentions: Sequence[Mention]) -> list[Template]:
+        covered = bytearray(len(text) + 1)
+        for mention in mentions:
+            covered[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
+        words, start = [], 0
+        for word in text.split(" "):
+            if not covered[start]:
+                words.append(word)
+            start += len(word) + 1
+        return list(
+            self._sentences.candidates(
+                text,
+                {mention.kind for mention in mentions},
+                {mention.value.domain for mention in mentions},
+                words,
+            )
+        )
 
 
 def _name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
@@ -93,7 +102,22 @@ def _name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
     return lists
 
 
-def _is_sure(result: Any, text: str) -> bool:
+def _rank(result: Any) -> tuple[int, int, int, int, int]:
+    """Low for the better reading of two."""
+    name = result.entities.get("name")
+    named = 0 if name is None or name.is_wildcard else len(name.text.strip())
+    free = [entity for entity in result.entities_list if entity.is_wildcard]
+    return (
+        -named,
+        len(free),
+        -result.text_chunks_matched,
+        sum(len(entity.text) for entity in free),
+        # "garage door" as one thing before the door of the garage
+        sum(1 for entity in result.entities_list if entity.text),
+    )
+
+
+def _is_sure(result: Any) -> bool:
     """A short form of a name is no command by itself: "desk" for "desk lamp"."""
     name = result.entities.get("name")
     if name is None or not name.metadata or name.metadata["exact"]:
@@ -105,6 +129,7 @@ def _fit(result: Any) -> Fit:
     return Fit(
         intent=result.intent.name,
         slots={entity.name: entity.value for entity in result.entities_list},
+        texts={e.name: e.text.strip() for e in result.entities_list if e.text},
         free=frozenset(e.name for e in result.entities_list if e.is_wildcard),
         response=result.response or "default",
     )

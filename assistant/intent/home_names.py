@@ -109,12 +109,9 @@ def _entities(snapshot: Snapshot) -> list[Value]:
             for said in _spellings(name):
                 value = Value(said, entity.name, entity.domain)
                 exact.setdefault((said, entity.name, entity.domain), value)
-    taken = {said for said, _, _ in exact} | {
-        said
-        for place in (*snapshot.areas, *snapshot.floors)
-        for name in (place.name, *place.aliases)
-        for said in _spellings(name)
-    }
+    places = [name for area in snapshot.areas for name in (area.name, *area.aliases)]
+    places += [name for floor in snapshot.floors for name in (floor.name, *floor.aliases)]
+    taken = {said for said, _, _ in exact} | {said for name in places for said in _spellings(name)}
     loose: dict[tuple[str, str], set[Value]] = {}
     for entity in snapshot.entities:
         for said in _loose(entity, taken):

@@ -7,7 +7,7 @@ is tried on a few dozen of more than a thousand.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ OWN_FILE = Path(__file__).with_name("home_en.yaml")
 NAMED_LISTS = frozenset(["name", "area", "floor", "zone"])
 """Lists whose values come from the home."""
 
-_NUMBER = re.compile(
-    r"\d|\b(?:zero|half|one|two|three|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|(?:thir|four|fif|six|seven|eigh|nine)(?:teen|ty)|four|twenty|hundred|thousand)"
+_NUMBER_WORDS = frozenset(
+    """zero half one two three four five six seven eight nine ten eleven twelve thirteen
+    fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy
+    eighty ninety hundred thousand and point minus""".split()
 )
+_NUMBER = re.compile(r"\d|\b(?:" + "|".join(sorted(_NUMBER_WORDS - {"and"})) + r")\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,45 +34,80 @@ class Template:
 
     data: the library's block that holds this sentence only.
     lists: names of the lists of which every text that fits has a value.
-    clauses: every text that fits contains a word of each.
+    clauses: bits of the clauses (``Sentences.clauses``) that every text that fits has.
+    words: all that its own words may begin with; None when it takes any words.
     domains: what a named device must be; None when it does not matter.
-    names_only: it may consist of a name alone ("bedroom lamp").
     """
 
     intent: str
     data: Any
     lists: frozenset[str]
-    clauses: tuple[tuple[str, ...], ...]
+    clauses: int
+    words: frozenset[str] | None
     domains: frozenset[str] | None
-    names_only: bool
 
 
 @dataclass(slots=True)
 class Sentences:
     """All templates with the rules and lists that they share.
 
-    hints: for each list of words, what a text with one of its values contains; a list of
-        numbers has None, free words are not there.
+    clauses: groups of words, of which a text has one; the place of a group is its bit.
+    hints: for each list of words the clauses of its values, None for a list of numbers;
+        lists of free words and of the home's names are not there.
     """
 
     templates: list[Template] = field(default_factory=list)
     rules: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, Any] = field(default_factory=dict)
-    hints: dict[str, list[tuple[tuple[str, ...], ...]] | None] = field(default_factory=dict)
+    clauses: dict[tuple[str, ...], int] = field(default_factory=dict)
+    hints: dict[str, list[int] | None] = field(default_factory=dict)
 
-    def lists_in(self, text: str) -> set[str]:
+    def candidates(
+        self, text: str, kinds: Iterable[str], domains: Iterable[str], words: Iterable[str]
+    ) -> Iterator[Template]:
+        """The templates that ``text`` may fit; few of them do, but no other does.
+
+        kinds: the lists of which it has a name; domains: of the devices in it.
+        words: the words of it that are in no name.
+        """
+        had = 0
+        for clause, bit in self.clauses.items():
+            if any(word in text for word in clause):
+                had |= bit
+        present = self._lists_in(text, had) | set(kinds)
+        spelled = [_beginnings(word) for word in words if not word[0].isdigit()]
+        for template in self.templates:
+            if (
+                template.clauses & had == template.clauses
+                and template.lists <= present
+                and (template.domains is None or not template.domains.isdisjoint(domains))
+                and (
+                    template.words is None
+                    or all(not template.words.isdisjoint(word) for word in spelled)
+                )
+            ):
+                yield template
+
+    def _lists_in(self, text: str, had: int) -> set[str]:
         """Names of the lists of words and numbers of which ``text`` may have a value."""
         number = bool(_NUMBER.search(text))
         return {
             name
             for name, values in self.hints.items()
-            if (number if values is None else any(has_all(text, value) for value in values))
+            if (number if values is None else any(value & had == value for value in values))
         }
 
+    def bits(self, clauses: Iterable[frozenset[str]]) -> int:
+        """The clauses as bits, new ones are added."""
+        bits = 0
+        for clause in clauses:
+            bits |= self.clauses.setdefault(tuple(sorted(clause)), 1 << len(self.clauses))
+        return bits
 
-def has_all(text: str, clauses: Iterable[tuple[str, ...]]) -> bool:
-    """Whether ``text`` contains a word of every clause."""
-    return all(any(word in text for word in clause) for clause in clauses)
+
+def _beginnings(word: str) -> list[str]:
+    """The word and what it may be pieced together from: "light" and "s"."""
+    return [word[:end] for end in range(min(3, len(word)), len(word) + 1)]
 
 
 def package() -> dict[str, Any]:
@@ -95,92 +132,156 @@ def package() -> dict[str, Any]:
 
 def own(path: Path = OWN_FILE) -> dict[str, Any]:
     """Our own sentences, in the format of the package."""
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)
     return content
 
 
 def compile_sentences(
-    contents: Iterable[Mapping[str, Any]], only: Iterable[str] | None = None
+    contents: Iterable[Mapping[str, Any]], only: Container[str] | None = None
 ) -> Sentences:
     """Templates of ``contents``; rules and lists of a later one add to those before.
 
     only: names of the intents to take; all without it.
     """
-    from hassil.intents import IntentData, Intents
-    from hassil.parse_expression import parse_sentence
+    from hassil.intents import Intents
 
     merged: dict[str, Any] = {"language": "en", "intents": {}, "lists": {}, "expansion_rules": {}}
     blocks: list[tuple[str, Mapping[str, Any]]] = []
     for content in contents:
-        merged["lists"].update(content.get("lists", {}))
+        _add_lists(merged["lists"], content.get("lists", {}))
         merged["expansion_rules"].update(content.get("expansion_rules", {}))
         for name, intent in content["intents"].items():
-            blocks += [(name, block) for block in intent["data"]]
+            blocks += [(name, block) for block in intent["data"] if only is None or name in only]
     shared = Intents.from_dict(merged)
     wild = {name for name, words in merged["lists"].items() if words.get("wildcard")}
-    result = Sentences(rules=shared.expansion_rules, lists=shared.slot_lists)
-    for name, words in result.lists.items():
-        if name not in wild and name not in NAMED_LISTS:
-            result.hints[name] = _hints(words, result.rules)
-    wanted = None if only is None else set(only)
-    for name, block in blocks:
-        if wanted is not None and name not in wanted:
-            continue
-        for text in block["sentences"]:
-            sentence = parse_sentence(text, keep_text=True)
-            data = IntentData(
-                sentence_texts=[text],
-                slots=block.get("slots", {}),
-                response=block.get("response"),
-                requires_context=block.get("requires_context", {}),
-                excludes_context=block.get("excludes_context", {}),
-                wildcard_list_names=wild,
-            )
-            data.__dict__["sentences"] = [sentence]
-            result.templates.append(_template(name, data, sentence, result.rules, wild))
-    return result
-
-
-def _template(name: str, data: Any, sentence: Any, rules: Any, wild: set[str]) -> Template:
-    domains = data.requires_context.get("domain")
-    if isinstance(domains, str):
-        domains = [domains]
-    clauses = _clauses(sentence, rules)
-    lists = needed_lists(sentence.expression, rules)
-    return Template(
-        intent=name,
-        data=data,
-        lists=frozenset(lists - wild) | (lists & NAMED_LISTS),
-        clauses=clauses,
-        domains=frozenset(domains) if domains else None,
-        names_only=not clauses and lists == {"name"},
+    return _Compiler(Sentences(rules=shared.expansion_rules, lists=shared.slot_lists), wild).run(
+        blocks
     )
 
 
-def _clauses(sentence: Any, rules: Any) -> tuple[tuple[str, ...], ...]:
-    clauses = sentence.get_required_clauses(rules)
-    return tuple(sorted((tuple(sorted(clause)) for clause in clauses), key=len))
+class _Compiler:
+    """Fills ``Sentences`` with templates and what is known of each beforehand."""
+
+    def __init__(self, result: Sentences, wild: set[str]) -> None:
+        """wild: names of the lists that take any words."""
+        self._result = result
+        self._wild = wild - NAMED_LISTS
+        self._known: dict[str, _Facts] = {}
+
+    def run(self, blocks: Iterable[tuple[str, Mapping[str, Any]]]) -> Sentences:
+        from hassil.expression import Sentence
+
+        result = self._result
+        for name, words in result.lists.items():
+            values = getattr(words, "values", None)
+            if name in NAMED_LISTS or name in self._wild:
+                continue
+            sentences = None if values is None else [Sentence(v.text_in) for v in values]
+            result.hints[name] = sentences and [self._bits(sentence) for sentence in sentences]
+        for name, block in blocks:
+            slots = _fixed_slots(block)
+            result.templates += [
+                self._template(name, block, slots, text) for text in block["sentences"]
+            ]
+        return result
+
+    def _template(
+        self, name: str, block: Mapping[str, Any], slots: dict[str, Any], text: str
+    ) -> Template:
+        from hassil.intents import IntentData
+        from hassil.parse_expression import parse_sentence
+
+        sentence = parse_sentence(text, keep_text=True)
+        requires = block.get("requires_context", {})
+        data = IntentData(
+            sentence_texts=[text],
+            slots=slots,
+            response=block.get("response"),
+            requires_context=requires,
+            excludes_context=block.get("excludes_context", {}),
+            wildcard_list_names=self._wild,
+        )
+        data.__dict__["sentences"] = [sentence]
+        facts = self._facts(sentence.expression)
+        domains = requires.get("domain")
+        if isinstance(domains, str):
+            domains = [domains]
+        return Template(
+            intent=name,
+            data=data,
+            lists=facts.lists - self._wild,
+            clauses=self._bits(sentence),
+            words=None if facts.free else facts.words,
+            domains=frozenset(domains) if domains else None,
+        )
+
+    def _bits(self, sentence: Any) -> int:
+        return self._result.bits(sentence.get_required_clauses(self._result.rules))
+
+    def _facts(self, part: Any) -> _Facts:
+        """What every text that fits ``part`` has, and what it may have."""
+        from hassil.expression import Alternative, Group, ListReference, RuleReference, TextChunk
+
+        if isinstance(part, TextChunk):
+            return _Facts(words=frozenset(part.text.lower().split()))
+        if isinstance(part, ListReference):
+            return self._list_facts(part.list_name)
+        if isinstance(part, RuleReference):
+            name = part.rule_name
+            if name not in self._known:
+                self._known[name] = self._facts(self._result.rules[name].expression)
+            return self._known[name]
+        if not isinstance(part, Group) or not part.items:
+            return _Facts()
+        each = [self._facts(item) for item in part.items]
+        lists = [facts.lists for facts in each]
+        return _Facts(
+            lists=frozenset.intersection(*lists)
+            if isinstance(part, Alternative)
+            else frozenset.union(*lists),
+            words=frozenset.union(*(facts.words for facts in each)),
+            free=any(facts.free for facts in each),
+        )
+
+    def _list_facts(self, name: str) -> _Facts:
+        key = f"{{{name}}}"
+        if key not in self._known:
+            lists = frozenset([name])
+            values = getattr(self._result.lists.get(name), "values", None)
+            if name in NAMED_LISTS:
+                facts = _Facts(lists)
+            elif name in self._wild:
+                facts = _Facts(lists, free=True)
+            elif values is None:
+                facts = _Facts(lists, _NUMBER_WORDS)
+            else:
+                each = [self._facts(value.text_in).words for value in values]
+                facts = _Facts(lists, frozenset.union(*each))
+            self._known[key] = facts
+        return self._known[key]
 
 
-def _hints(words: Any, rules: Any) -> list[tuple[tuple[str, ...], ...]] | None:
-    """For each value what a text with it contains; None for a list of numbers."""
-    from hassil.expression import Sentence
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """lists: of which there must be a value; words: that may be there; free: or any."""
 
-    values = getattr(words, "values", None)
-    if values is None:
-        return None
-    return [_clauses(Sentence(value.text_in), rules) for value in values]
+    lists: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    free: bool = False
 
 
-def needed_lists(part: Any, rules: Mapping[str, Any]) -> set[str]:
-    """Names of the lists of which every text that fits ``part`` has a value."""
-    from hassil.expression import Alternative, Group, ListReference, RuleReference
+def _add_lists(lists: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Values of a list that is there already are added to it."""
+    for name, words in more.items():
+        if name in lists:
+            words = {**lists[name], "values": [*lists[name]["values"], *words["values"]]}
+        lists[name] = words
 
-    if isinstance(part, ListReference):
-        return {part.list_name}
-    if isinstance(part, RuleReference):
-        return needed_lists(rules[part.rule_name].expression, rules)
-    if not isinstance(part, Group) or not part.items:
-        return set()
-    each = [needed_lists(item, rules) for item in part.items]
-    return set.intersection(*each) if isinstance(part, Alternative) else set.union(*each)
+
+def _fixed_slots(block: Mapping[str, Any]) -> dict[str, Any]:
+    """What a block means beside the words of its sentences."""
+    slots = dict(block.get("slots", {}))
+    if block.get("metadata", {}).get("slot_combination") == "domain_all":
+        slots["everywhere"] = True
+    return slots
