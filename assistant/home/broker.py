@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import threading
 from collections.abc import Callable, Iterable
@@ -12,6 +13,8 @@ from assistant.config import MqttConfig
 from assistant.errors import PackageError
 from assistant.home.keeper import LinkError
 from assistant.home.websocket import no_connection
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client
@@ -141,7 +144,11 @@ class Broker:
         self._over.set()
 
     def _message(self, client: Any, userdata: Any, message: Any) -> None:
-        self._on_message(message.topic, message.payload)
+        try:
+            self._on_message(message.topic, message.payload)
+        except Exception:
+            # One message that is not understood must not end the connection.
+            log.exception("a message on %s could not be read", message.topic)
 
 
 def _password(file: str) -> str | None:

@@ -64,7 +64,7 @@ class Device(ABC):
 
     def after(self, service: str, data: Mapping[str, Any]) -> str | None:
         """The state that a service leads to; None when it changes something else."""
-        if service in ("scene", "press") or self.entity.domain in ("scene", "button"):
+        if self.entity.domain in ("scene", "button"):
             return None
         if service in OFF_SERVICES or data.get("brightness_pct") == 0:
             return self.off_state
@@ -96,7 +96,7 @@ def number_of(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return number if abs(number) < 1e12 else None
 

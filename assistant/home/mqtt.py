@@ -115,10 +115,12 @@ class Mqtt(Home):
             raise LinkError(error.message, error.hint, until=lambda: False) from error
         try:
             with self._changed:
-                self._lost = False
+                self._states = {id_: ("unknown", {}) for id_ in self._devices}
                 topics = self._topics()
-            broker.open(topics)
             self._broker = broker
+            broker.open(topics)
+            with self._changed:
+                self._lost = False
             self._keeper.up()
             broker.serve()
         finally:
@@ -139,10 +141,12 @@ class Mqtt(Home):
         wanted: dict[str, Device] = {}
         for device in (*self._declared, *found):
             wanted.setdefault(device.entity.id, device)
+        before = [device.entity for device in self._devices.values()], self._rooms
         self._rooms = {**self._rooms, **rooms}
         self._devices = wanted
         self._states = {id_: self._states.get(id_, ("unknown", {})) for id_ in wanted}
-        self._version += 1
+        if before != ([device.entity for device in wanted.values()], self._rooms):
+            self._version += 1
 
     def _take(self, topic: str, payload: bytes) -> None:
         """A message, on the thread of the connection."""
@@ -152,10 +156,11 @@ class Mqtt(Home):
             return
         with self._changed:
             if self._cfg.zigbee2mqtt and topic == f"{base}/bridge/state":
-                if b"offline" in payload[:100]:
-                    for id_, device in self._devices.items():
-                        if not isinstance(device, Declared):
-                            self._states[id_] = (UNAVAILABLE, self._states[id_][1])
+                state = UNAVAILABLE if b"offline" in payload[:100] else "unknown"
+                for id_, device in self._devices.items():
+                    old, attributes = self._states[id_]
+                    if not isinstance(device, Declared) and UNAVAILABLE in (state, old):
+                        self._states[id_] = (state, attributes)
                 return
             for id_, device in self._devices.items():
                 if topic in device.reads and (reading := device.read(topic, payload)):
@@ -170,11 +175,7 @@ class Mqtt(Home):
     def _take_bridge(self, payload: bytes) -> None:
         found, rooms = devices(payload, self._cfg.base_topic, self._cfg.devices)
         with self._changed:
-            old = {id_: (d.entity, d.reads) for id_, d in self._devices.items()}
             self._set_devices(found, rooms)
-            new = {id_: (d.entity, d.reads) for id_, d in self._devices.items()}
-            if old == new:
-                self._version -= 1
             topics = self._topics()
             broker = self._broker
         self._bridge_told.set()

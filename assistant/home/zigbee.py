@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ from assistant.home.device import (
 MAX_PAYLOAD = 8 << 20
 """A list of hundreds of devices has about a megabyte."""
 
+_TOPIC = re.compile(r"[^#+\0]{1,200}")
 _SWITCHED = ("light", "switch", "cover", "lock", "fan", "climate")
 _BINARY = {
     "contact": "door",
@@ -125,7 +127,7 @@ class Zigbee(Device):
             return {str(feature.get("property")): round(float(value) * top / 100)}
         if key == "color_temp_kelvin" and (feature := self._feature("color_temp")):
             return {str(feature.get("property")): round(1_000_000 / float(value))}
-        if key in ("color_name", "rgb_color"):
+        if key == "color_name":
             feature = self._feature("color_xy") or self._feature("color_hs")
             code = (
                 hex_code(str(value))
@@ -163,9 +165,8 @@ class Zigbee(Device):
             return str(plain(number)) if (number := number_of(value)) is not None else str(value)
         if domain == "binary_sensor":
             on = self._expose.get("value_on", True)
-            # "contact" is true while the door is shut.
-            if self._expose.get("name") == "contact":
-                on = not on if isinstance(on, bool) else on
+            if self._expose.get("name") == "contact" and isinstance(on, bool):
+                on = False  # "contact" is true while the door is shut
             return "on" if value == on else "off"
         if value == self._word(self.on_state):
             return self.on_state
@@ -206,7 +207,7 @@ def devices(
     rooms: dict[str, str] = {}
     for row in rows if isinstance(rows, list) else ():
         friendly = row.get("friendly_name") if isinstance(row, Mapping) else None
-        if not isinstance(friendly, str) or not friendly or row.get("disabled"):
+        if not isinstance(friendly, str) or row.get("disabled") or not _TOPIC.fullmatch(friendly):
             continue
         definition = row.get("definition")
         exposes = definition.get("exposes") if isinstance(definition, Mapping) else None
@@ -244,10 +245,10 @@ def _things(
             )
             if expose.get("endpoint"):
                 title = f"{name} {expose['endpoint']}"
-        elif kind == "binary" and expose.get("name") in _BINARY:
+        elif kind == "binary" and str(expose.get("name")) in _BINARY:
             domain = "binary_sensor"
             attributes["device_class"] = _BINARY[str(expose["name"])]
-        elif kind == "numeric" and expose.get("name") in _NUMERIC:
+        elif kind == "numeric" and str(expose.get("name")) in _NUMERIC:
             domain, title = "sensor", f"{name} {str(expose['name']).replace('_', ' ')}"
             attributes["device_class"] = _NUMERIC[str(expose["name"])]
             if isinstance(expose.get("unit"), str):
