@@ -56,15 +56,15 @@ class History:
     def __init__(self, cfg: DialogueConfig, clock: Callable[[], float] = time.monotonic) -> None:
         """clock: seconds that never jump; the time of day may, when a clock is set."""
         self._exchanges: deque[Exchange] = deque(maxlen=cfg.history_turns)
-        self._forget_after_s = cfg.forget_after_s
-        self._clock = clock
+        self.forget_after_s = float(cfg.forget_after_s)
+        self.clock = clock
         self._last = clock()
 
     def add(self, user: str, assistant: str) -> None:
         """Remembers an exchange, be it with a skill or with the language model."""
         self._forget()
         self._exchanges.append(Exchange(user, assistant))
-        self._last = self._clock()
+        self._last = self.clock()
 
     def exchanges(self) -> tuple[Exchange, ...]:
         """Oldest first; none when the last one is longer ago than the pause allows."""
@@ -72,7 +72,7 @@ class History:
         return tuple(self._exchanges)
 
     def _forget(self) -> None:
-        if self._clock() - self._last > self._forget_after_s:
+        if self.clock() - self._last > self.forget_after_s:
             self._exchanges.clear()
 
 

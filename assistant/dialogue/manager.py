@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from assistant.dialogue.context import Context
 from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.memory import asks_about_oneself, recall
 from assistant.dialogue.prompts import concerns, facts
+from assistant.dialogue.reading import UNDO, Reader, Reading
 from assistant.dialogue.requests import unable
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
@@ -20,6 +23,8 @@ from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
 from assistant.skills.spoken import about, length
 from assistant.state import State
+
+log = logging.getLogger(__name__)
 
 NOT_HEARD = "Sorry, I didn't catch that."
 NO_MODEL = "Sorry, I can't chat, only do commands: my language model is missing."
@@ -76,7 +81,8 @@ class Manager:
         self._history = history
         self._now = now
         self._emit = emit
-        self._expects = ""
+        self._context = Context(history.forget_after_s, history.clock)
+        self._reader = Reader(registry, understander, self._context, self._turn_context)
         self._last_reply = ""
         self._last_utterance = ""
         self._utterance = ""
@@ -86,34 +92,32 @@ class Manager:
         """Understands and acts; the text of the answer is generated as it is read."""
         self._utterance = text
         if not self.meaningful(text):
-            self._matched(turn, Intent(NONE, score=0.0, source="dialogue"))
-            return self._plain(Intent(NONE, score=0.0, source="dialogue"), NOT_HEARD, "not_heard")
-        intent = self.understand(text)
-        if intent is not None:
-            self._matched(turn, intent)
-            return self._act(intent, text, turn)
-        self._expects = ""
+            return self._plain(turn, NONE, NOT_HEARD, "not_heard")
+        reading = self._reader.read(text)
+        if reading is not None and reading.asks:
+            return self._ask(turn, UNDO, reading.asks)
+        if reading is not None:
+            self._matched(turn, reading.intent)
+            return self._act(reading, text, turn)
+        question = self._context.question
+        if question is not None and (again := self._reader.unanswered(text)):
+            return self._ask(turn, question.expects, again, again=True)
+        self._context.talked()
         if refusal := unable(text):
-            unknown = Intent(NONE, score=0.0, source="dialogue")
-            self._matched(turn, unknown)
-            return self._plain(unknown, refusal, "not_understood")
+            return self._plain(turn, NONE, refusal, "not_understood")
         if asks_about_oneself(text):
             told = recall(text, self._history.exchanges())
-            talk = Intent(TALK, score=0.0, source="dialogue")
-            self._matched(turn, talk)
-            return self._plain(talk, told or NOT_TOLD, "answered")
+            return self._plain(turn, TALK, told or NOT_TOLD, "answered")
         if self._llm is None:
-            unknown = Intent(NONE, score=0.0, source="dialogue")
-            self._matched(turn, unknown)
-            return self._plain(unknown, NOT_UNDERSTOOD, "not_understood")
+            return self._plain(turn, NONE, NOT_UNDERSTOOD, "not_understood")
         talk = Intent(TALK, score=0.0, source="dialogue")
         self._matched(turn, talk)
         return Answer(intent=talk, pieces=self._talk(self._llm, text, turn, cancel))
 
     def understand(self, text: str) -> Intent | None:
-        """The command in the text, also as an answer to the question just asked."""
-        answer = self._registry.complete(self._expects, text) if self._expects else None
-        return answer or self._understander.understand(text)
+        """The command in the text, also one that hangs on what was said before."""
+        reading = self._reader.read(text)
+        return reading.intent if reading is not None and reading.intents else None
 
     def meaningful(self, text: str) -> bool:
         """False for what is no utterance: no word at all, or a single filler."""
@@ -123,17 +127,18 @@ class Manager:
     def is_stop(self, text: str) -> bool:
         """True when the text asks to be silent now."""
         intent = self._understander.understand(text)
-        return intent is not None and intent.name == "system.stop"
+        return intent is not None and intent.name == "system.stop" and intent.source == "grammar"
 
     def said(self, text: str) -> None:
         """Notes what was really said, for "repeat that" and for the history."""
         if text:
             self._last_reply = text
+        self._context.spoken()
         self._last_utterance = self._utterance
 
     def notices(self) -> list[str]:
         """What is to be said unasked, such as missed timers; each is given out once."""
-        return self._registry.notices(self._context(""))
+        return self._registry.notices(self._turn_context(""))
 
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now."""
@@ -143,9 +148,23 @@ class Manager:
         """Volume (0 to 100) and whether the sound is muted."""
         return self._registry.volume()
 
-    def _act(self, intent: Intent, text: str, turn: int) -> Answer:
-        outcome = self._registry.handle(intent, self._context(text))
-        self._expects = outcome.expects
+    def _act(self, reading: Reading, text: str, turn: int) -> Answer:
+        if reading.undo_first:
+            undone = self._registry.handle(Intent("system.undo"), self._turn_context(text))
+            if not undone.ok:
+                log.info("what is corrected could not be undone")
+        # what asks for something comes last, so that its answer finds it
+        intents = sorted(reading.intents, key=lambda intent: intent.asks)
+        outcomes = [self._do(intent, text, turn) for intent in intents]
+        outcome = outcomes[0]
+        if len(outcomes) > 1:
+            outcome = _joined(outcomes)
+            self._registry.done(outcome)
+        self._context.acted(intents[-1], outcome)
+        return self._from_outcome(reading.intent, outcome)
+
+    def _do(self, intent: Intent, text: str, turn: int) -> Outcome:
+        outcome = self._registry.handle(intent, self._turn_context(text))
         self._emit(
             ActionDone(
                 turn=turn,
@@ -154,7 +173,14 @@ class Manager:
                 action=outcome.action,
             )
         )
-        return self._from_outcome(intent, outcome)
+        return outcome
+
+    def _ask(self, turn: int, expects: str, text: str, *, again: bool = False) -> Answer:
+        """A question of the conversation itself."""
+        intent = Intent(expects, score=0.0, source="dialogue", asks=True)
+        self._matched(turn, intent)
+        self._context.ask(expects, text, again=again)
+        return Answer(intent=intent, pieces=[text], known_text=text, question=True)
 
     def _from_outcome(self, intent: Intent, outcome: Outcome) -> Answer:
         return Answer(
@@ -167,7 +193,9 @@ class Manager:
             stop=outcome.control == "stop",
         )
 
-    def _plain(self, intent: Intent, text: str, outcome: str) -> Answer:
+    def _plain(self, turn: int, name: str, text: str, outcome: str) -> Answer:
+        intent = Intent(name, score=0.0, source="dialogue")
+        self._matched(turn, intent)
         return Answer(intent=intent, pieces=[text], outcome=outcome, known_text=text)
 
     def _talk(
@@ -198,7 +226,7 @@ class Manager:
         known = [f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers]
         return facts(self._now() if time_wanted else None, timers=known if timers_wanted else ())
 
-    def _context(self, text: str) -> TurnContext:
+    def _turn_context(self, text: str) -> TurnContext:
         return TurnContext(
             now=self._now,
             state=self._state,
@@ -217,3 +245,20 @@ class Manager:
                 slots=dict(intent.slots),
             )
         )
+
+
+def _joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Several outcomes as one: every reply, every action, undone together in reverse."""
+    undos = [outcome.undo for outcome in outcomes if outcome.undo is not None]
+
+    def undo() -> Outcome:
+        return _joined([undo() for undo in reversed(undos)])
+
+    actions = [outcome.action for outcome in outcomes if outcome.action is not None]
+    return replace(
+        outcomes[-1],
+        reply=" ".join(outcome.reply for outcome in outcomes if outcome.reply),
+        action={"do": "several", "actions": actions} if actions else None,
+        ok=all(outcome.ok for outcome in outcomes),
+        undo=undo if undos else None,
+    )

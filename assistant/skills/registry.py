@@ -124,9 +124,13 @@ class Registry:
             log.exception("%s failed", intent.name)
             return Outcome(APOLOGY, ok=False)
         self._known = outcome.known
+        self.done(outcome)
+        return outcome
+
+    def done(self, outcome: Outcome) -> None:
+        """Notes what "undo that" takes back, where the outcome changed something."""
         if outcome.action is not None and not outcome.control:
             self._last_done = outcome, self._seconds()
-        return outcome
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         """The intent that ``text`` makes of the one just done; None when it is none."""

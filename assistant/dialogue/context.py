@@ -1,0 +1,79 @@
+"""What of the conversation is still open: the last command and the question just asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assistant.intent.base import Intent
+from assistant.skills.base import Outcome
+
+QUESTION_S = 60.0
+"""A question is open as long as its answer takes: the microphone is opened again, the wake word
+said, words looked for, the sentence spoken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command and what came of it. when: in seconds of the context's clock."""
+
+    intent: Intent
+    outcome: Outcome
+    when: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """expects: the intent that the answer completes; again: it was asked a second time."""
+
+    expects: str
+    text: str
+    when: float
+    again: bool = False
+
+
+class Context:
+    """One conversation. Each getter gives None once its matter is too long ago."""
+
+    def __init__(self, forget_after_s: float, clock: Callable[[], float]) -> None:
+        """clock: seconds that never jump."""
+        self._forget_after_s = forget_after_s
+        self._clock = clock
+        self._done: Done | None = None
+        self._question: Question | None = None
+
+    @property
+    def done(self) -> Done | None:
+        """The last command, unless talk or a long time has come between."""
+        if self._done is not None and self._clock() - self._done.when > self._forget_after_s:
+            self._done = None
+        return self._done
+
+    @property
+    def question(self) -> Question | None:
+        """The question that the next sentence may answer."""
+        if self._question is not None and self._clock() - self._question.when > QUESTION_S:
+            self._question = None
+        return self._question
+
+    def acted(self, intent: Intent, outcome: Outcome) -> None:
+        """Notes a command; what is only courtesy leaves the one before it in place."""
+        self._question = None
+        if outcome.expects:
+            self._question = Question(outcome.expects, outcome.reply, self._clock())
+        if not intent.name.startswith("system.") or outcome.action is not None:
+            self._done = Done(intent, outcome, self._clock())
+
+    def ask(self, expects: str, text: str, *, again: bool = False) -> None:
+        """A question of the conversation itself, or one that is asked a second time."""
+        self._question = Question(expects, text, self._clock(), again)
+
+    def spoken(self) -> None:
+        """The reply has been said: from now on its answer is waited for."""
+        if self._question is not None:
+            question = self._question
+            self.ask(question.expects, question.text, again=question.again)
+
+    def talked(self) -> None:
+        """Another matter: nothing said from now on hangs on the last command."""
+        self._question = self._done = None

@@ -1,0 +1,166 @@
+"""What a sentence means in the place where it is said: alone, as an answer, after a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assistant.dialogue.context import Context, Done
+from assistant.dialogue.several import several
+from assistant.intent.base import Intent, Understander
+from assistant.intent.followup import MAX_WORDS, Followup, followup, points_back
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.yes_no import yes_no
+from assistant.skills.base import TurnContext
+from assistant.skills.registry import Registry
+
+UNDO = "dialogue.undo"
+"""What "Shall I undo that?" expects."""
+
+SEVERAL = "dialogue.several"
+
+_UNDO = Intent("system.undo")
+_DROP = Intent("system.stop")
+_TAKE_BACK = re.compile(
+    r"^(?:cancel|scratch|delete|forget|strike|revert|reverse) (?:that|it|this)$"
+    r"|^(?:no )?do not do (?:that|it)$|^take (?:that|it) back$"
+)
+_BRIEF_WORDS = 3
+_NEW_MATTER = re.compile(
+    r"^(?:what|who|whose|when|where|which|how|why|is|are|was|were|do|does|did|can|could|will|would"
+    r"|should|has|have|tell|say|give|sing|play|read|show|explain|talk|let|stop|help|set|turn|put|add"
+    r"|remind|hello|hi|hey|thank|thanks|i|you|we|my)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is to be done.
+
+    intents: in order; more than one for a sentence of several commands.
+    undo_first: it takes the place of the last command, which is to be undone.
+    asks: a question of the conversation itself to ask instead; nothing else is done then.
+    """
+
+    intents: tuple[Intent, ...] = ()
+    undo_first: bool = False
+    asks: str = ""
+
+    @property
+    def intent(self) -> Intent:
+        """The one intent, or all of them in one."""
+        if len(self.intents) == 1:
+            return self.intents[0]
+        commands = [{"intent": i.name, "slots": dict(i.slots)} for i in self.intents]
+        return Intent(SEVERAL, {"commands": commands}, asks=any(i.asks for i in self.intents))
+
+
+class Reader:
+    """Reads sentences in the light of the conversation; changes nothing."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        understander: Understander,
+        context: Context,
+        turn: Callable[[str], TurnContext],
+    ) -> None:
+        """turn: what a skill may know, for a text."""
+        self._registry = registry
+        self._understander = understander
+        self._context = context
+        self._turn = turn
+
+    def read(self, text: str) -> Reading | None:
+        """None for what is no command, as talk is."""
+        answer = self._answer(text)
+        if answer is not None:
+            return Reading((answer,))
+        hangs = followup(text)
+        done = self._context.done
+        # "turn it off" means what was just spoken of, before it means anything else
+        if done is not None and self._points_at(done, hangs, text):
+            found = self._take_back(done, text) or self._revised(done, hangs, text)
+            if found is not None:
+                return found
+        whole = self._understander.understand(text)
+        if whole is not None and whole.source == "grammar":
+            return Reading((whole,))
+        parts = several(text, self._exactly)
+        if parts:
+            return Reading(parts)
+        if done is not None:
+            found = self._corrected(done, hangs) or self._revised(done, hangs, text)
+            if found is not None:
+                return found
+            if hangs.denies and not hangs.rest and done.outcome.undo is not None:
+                return Reading(asks="Shall I undo that?")
+        if whole is not None:
+            return Reading((whole,))
+        return None
+
+    def unanswered(self, text: str) -> str:
+        """The open question to ask once more, or "" when the text is another matter."""
+        question = self._context.question
+        plain = strip_courtesy(normalize(text))
+        brief = len(plain.split()) <= _BRIEF_WORDS and not text.rstrip().endswith("?")
+        if question is None or question.again or not brief or _NEW_MATTER.match(plain):
+            return ""
+        return f"Sorry, {question.text[:1].lower()}{question.text[1:]}"
+
+    def _answer(self, text: str) -> Intent | None:
+        """The intent of a text that answers the open question."""
+        question = self._context.question
+        if question is None:
+            return None
+        said = yes_no(text)
+        if question.expects == UNDO:
+            return None if said is None else _UNDO if said else _DROP
+        found = self._registry.complete(question.expects, text)
+        return found or (_DROP if said is False else None)
+
+    def _points_at(self, done: Done, hangs: Followup, text: str) -> bool:
+        if len(text.split()) > MAX_WORDS or self._ringing():
+            return False
+        if hangs.kind == "again":
+            return done.outcome.action is not None
+        return points_back(text)
+
+    def _ringing(self) -> bool:
+        scheduler = self._registry.scheduler
+        return scheduler is not None and bool(scheduler.timers("ringing"))
+
+    def _take_back(self, done: Done, text: str) -> Reading | None:
+        """ "Cancel that" right after something was done that can be undone."""
+        plain = strip_courtesy(normalize(text))
+        if done.outcome.undo is None or _TAKE_BACK.match(plain) is None:
+            return None
+        return Reading((_UNDO,))
+
+    def _revised(self, done: Done, hangs: Followup, text: str) -> Reading | None:
+        """What the skill of the last command makes of the text."""
+        if len(text.split()) > MAX_WORDS or (hangs.kind == "correct" and not hangs.rest):
+            return None
+        found = self._registry.revise(done.intent, text, self._turn(text))
+        if found is None:
+            return None
+        replaces = hangs.kind == "correct" and (hangs.denies or found.name == done.intent.name)
+        return Reading((found,), undo_first=replaces and self._undoable(done, found))
+
+    def _corrected(self, done: Done, hangs: Followup) -> Reading | None:
+        """A whole command after "no": "no, turn on the radio"."""
+        if not hangs.denies or not hangs.rest:
+            return None
+        found = self._exactly(hangs.rest)
+        if found is None:
+            return None
+        same = found.name.split(".")[0] == done.intent.name.split(".")[0]
+        return Reading((found,), undo_first=same and self._undoable(done, found))
+
+    def _undoable(self, done: Done, found: Intent) -> bool:
+        return done.outcome.undo is not None and not self._registry.overrides(done.intent, found)
+
+    def _exactly(self, text: str) -> Intent | None:
+        found = self._understander.understand(text)
+        return found if found is not None and found.source == "grammar" else None
