@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ _MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
 _MAX_CHARACTERS = 2000
 _FREE_NAMES = frozenset(["name", "person"])
 """Slots whose words come back in the user's own letters."""
+
+_LITERAL_KINDS = frozenset(["goods", "items"])
+"""Kinds whose parser reads the words as they were said, commas and capitals included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,9 @@ class Grammar(Understander):
             key = (entity.name, entity.text)
             if key not in memo:
                 kind, slot = entity.name.split("/")
-                memo[key] = parse_slot(slot, kind, entity.text, self._now())
+                literal = kind in _LITERAL_KINDS
+                words = _said(entity.text, original) if literal else entity.text
+                memo[key] = parse_slot(slot, kind, words, self._now())
             if memo[key] is None:
                 return None
             slots.update(memo[key])
@@ -304,10 +310,26 @@ def _walk(expression: Any) -> Iterable[Any]:
 
 def _as_said(name: str, original: str) -> str:
     """The name in the user's own letters: matching goes by words without accents."""
+    return _said(name, original).casefold()
+
+
+def _said(name: str, original: str) -> str:
+    """The words of ``original`` that became ``name`` in matching; ``name`` when there are none."""
     words = original.split()
-    count = len(name.split())
-    for start in range(len(words) - count + 1):
-        said = " ".join(words[start : start + count]).strip(" \t\"'.,!?;:“”„").casefold()
-        if said != name and normalize(said) == name:
-            return said
+    plain = [_plain_word(word) for word in words]
+    for start, first in enumerate(plain):
+        if not first or not name.startswith(first):
+            continue
+        said = ""
+        for end in range(start, len(words)):
+            said = f"{said} {plain[end]}".strip()
+            if said == name:
+                return " ".join(words[start : end + 1]).strip(" \t\"'.,!?;:“”„")
+            if not name.startswith(said):
+                break
     return name
+
+
+@lru_cache(maxsize=4096)
+def _plain_word(word: str) -> str:
+    return normalize(word)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from assistant.intent import time_slots
+from assistant.intent.list_slots import goods, items, list_name
 from assistant.intent.values.duration import UNITS_BY_WORD, find_duration, parse_duration
 from assistant.intent.values.number import find_numbers, parse_number
 from assistant.intent.values.ordinal import parse_ordinal
@@ -236,7 +237,10 @@ PARSERS: dict[str, Parser] = {
     "reminder": time_slots.reminder,
     "duration": duration,
     "end": end,
+    "goods": goods,
+    "items": items,
     "level": level,
+    "list_name": list_name,
     "name": name,
     "label": label,
     "labelled": labelled,

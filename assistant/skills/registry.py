@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 SKILLS = {
     "timer": "TimerSkill",
     "clock": "ClockSkill",
+    "lists": "ListsSkill",
     "volume": "VolumeSkill",
     "system": "SystemSkill",
     "commands": "CommandsSkill",

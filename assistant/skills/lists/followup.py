@@ -1,0 +1,90 @@
+"""What is said right after a sentence about a list: "and butter", "no, on the to-do list"."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from assistant.intent.base import Intent
+from assistant.intent.followup import followup
+from assistant.intent.items import is_task, split_items
+from assistant.intent.list_slots import list_name
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.values.number import find_numbers
+
+MAX_ITEM_WORDS = 5
+"""What is longer is a sentence of its own."""
+
+_ABOUT_ITEMS = ("lists.add", "lists.remove", "lists.tick", "lists.check")
+_ABOUT_LISTS = ("lists.read", "lists.count", "lists.clear")
+_ON_LIST = re.compile(
+    r"^(?:(?:put|add|move) (?:it|that|them|those) )?(?:(?:to|on|onto|in|into|of|for|about|from) )?"
+    r"(?P<name>(?:(?:the|my|our) )?[\w' -]{1,40}) list$"
+)
+_AGAIN = r"(?: (?:again|please|instead|then))*"
+_OF_IT = (
+    ("lists.remove", re.compile(
+        rf"(?:remove|delete|take|scratch) (?:it|that|them|those)(?: (?:off|from|away|out))?"
+        rf"(?: the list)?{_AGAIN}"
+    )),
+    ("lists.tick", re.compile(
+        rf"(?:tick|check|cross|strike|mark) (?:it|that|them|those) (?:off|as done)"
+        rf"(?: the list)?{_AGAIN}"
+    )),
+    ("lists.add", re.compile(
+        rf"(?:put|add) (?:it|that|them|those)(?: back)?(?: (?:on|to) (?:it|the list))?{_AGAIN}"
+    )),
+)  # fmt: skip
+_NO_ITEM = frozenset(
+    """i you he she it we they me him her us them this that these those what who where when why how
+    is are was were am do does did can could will would should my your there here not no yes then
+    one ones""".split()
+)
+
+
+def revised(last: Intent, text: str, now: datetime) -> Intent | None:
+    """The intent that ``text`` makes of the last one about lists; None when it is none."""
+    said = followup(text)
+    kept: dict[str, Any] = {key: last.slots[key] for key in ("items", "list") if key in last.slots}
+    on_list = _ON_LIST.match(said.rest)
+    name = list_name(on_list["name"], now) if on_list else None
+    if last.name in _ABOUT_LISTS:
+        asks = said.kind in ("also", "correct") or (name and said.rest.startswith(("on ", "of ")))
+        return Intent(last.name, {"list": name}) if name and asks else None
+    if last.name not in _ABOUT_ITEMS or "items" not in kept:
+        return None
+    if name:
+        return Intent(last.name, {**kept, "list": name})
+    words = strip_courtesy(normalize(text))
+    for intent, pattern in _OF_IT:
+        if pattern.fullmatch(words) and last.name != intent:
+            return Intent(intent, kept)
+    if said.kind not in ("also", "correct"):
+        return None
+    items = _items(said.rest, text)
+    if said.kind == "correct" and last.name == "lists.add" and len(kept["items"]) == 1:
+        amount = find_numbers(said.rest)
+        if len(amount) == 1 and len(said.rest.split()) <= 2 and amount[0].start == 0:
+            # "make it two", "make it two pints"
+            counted = said.rest[amount[0].end :].strip()
+            link = f" {counted} of " if counted else " "
+            return Intent(
+                last.name, {**kept, "items": [f"{amount[0].value}{link}{kept['items'][0]}"]}
+            )
+    return Intent(last.name, {**kept, "items": items}) if items else None
+
+
+def _items(rest: str, text: str) -> list[str]:
+    """The things in what is left of a sentence; [] when it is none."""
+    words = rest.split()
+    if not 0 < len(words) <= MAX_ITEM_WORDS or (_NO_ITEM & set(words) and not is_task(rest)):
+        return []
+    return split_items(_as_said(rest, text))
+
+
+def _as_said(rest: str, text: str) -> str:
+    """The end of ``text`` that is ``rest``, in the letters as said; ``rest`` when there is none."""
+    words = text.split()
+    tails = (" ".join(words[start:]) for start in range(len(words)))
+    return next((tail for tail in tails if normalize(tail) == rest), rest)
