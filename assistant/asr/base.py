@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.asr.sentences import Sentences
 from assistant.audio.base import Pcm
 
 
@@ -29,6 +30,13 @@ class Recognizer(ABC):
     @abstractmethod
     def load(self) -> None:
         """Loads the model. Raises ModelError, PackageError."""
+
+    def expect(self, sentences: Sentences | None) -> None:  # noqa: B027 (many cannot use them)
+        """Whole sentences that are likely in all utterances from now on; None for none.
+
+        What is none of them is still recognised. Raises AsrError with ``start`` or later when
+        a template cannot be read.
+        """
 
     @abstractmethod
     def start(self, vocabulary: Sequence[str] = ()) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from assistant.asr.base import Hypothesis
 from assistant.asr.cleanup import clean, is_all_loop, words_of
 from assistant.asr.moonshine_network import Decoded, Network
+from assistant.asr.sentences import Sentences, WordNetwork
+from assistant.asr.token_graph import TokenGraph
 from assistant.asr.utterance import EMPTY, WholeUtteranceRecognizer
 from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.errors import AsrError
@@ -21,8 +23,6 @@ LONGEST_PIECE_SECONDS = 24.0
 """The network was trained on at most half a minute."""
 
 SHORTEST_PIECE_SECONDS = 14.0
-
-FIRST_TOKENS = 6
 
 UNSURE_START = -1.1
 """Mean log probability of the first tokens below which the text is invented.
@@ -65,13 +65,26 @@ class Moonshine(WholeUtteranceRecognizer):
         self._folder = Path(folder)
         self._threads = threads
         self._network: Network | None = None
+        self._sentences: Sentences | None = None
+        self._graph: TokenGraph | None = None
 
     def load(self) -> None:
         self._network = Network(self._folder, self._threads)
 
     def close(self) -> None:
         self.cancel()
-        self._network = None
+        self._network = self._graph = None
+
+    def expect(self, sentences: Sentences | None) -> None:
+        """A sentence wins over what sounds like it when it is about as likely."""
+        if sentences != self._sentences:
+            self._sentences, self._graph = sentences, None
+
+    def _expected(self, network: Network) -> TokenGraph | None:
+        """Made when it is first needed: what was reached in it is kept for the next sound."""
+        if self._graph is None and self._sentences is not None and self._sentences.templates:
+            self._graph = TokenGraph(WordNetwork(self._sentences), network.tokens.spell)
+        return self._graph
 
     def _decode(self, samples: Pcm, vocabulary: tuple[str, ...]) -> Hypothesis:
         """The network takes no vocabulary."""
@@ -81,7 +94,7 @@ class Moonshine(WholeUtteranceRecognizer):
         texts, logprobs = [], []
         for piece in pieces(samples):
             sound = np.concatenate([pad, piece.astype(np.float32) / 32768.0, pad])
-            decoded = self._network.transcribe(sound)
+            decoded = self._network.transcribe(sound, self._expected(self._network))
             text = believed(decoded)
             if text:
                 texts.append(text)
@@ -98,7 +111,8 @@ def believed(decoded: Decoded) -> str:
     text = clean(decoded.text)
     if not text or is_all_loop(decoded.text):
         return ""
-    if float(decoded.logprobs[:FIRST_TOKENS].mean()) < UNSURE_START:
+    sure = float(decoded.logprobs.mean()) if decoded.expected else decoded.start
+    if max(sure, decoded.start) < UNSURE_START:
         return ""
     said = " ".join(words_of(text.replace("-", " ")))
     if said in NOTHING_SAID:

@@ -6,13 +6,17 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from assistant.asr import moonshine_network
 from assistant.asr.cleanup import words_of
 from assistant.asr.moonshine import Moonshine, believed, pieces
-from assistant.asr.moonshine_network import FILES, Decoded, Network, read_tokens
+from assistant.asr.moonshine_network import FILES, FIRST_TOKENS, Decoded
+from assistant.asr.moonshine_search import Beam
+from assistant.asr.moonshine_tokens import read_tokens
 from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.errors import ModelError
 from tests.assistant import clips
@@ -52,14 +56,14 @@ def test_text_that_is_unsure_is_searched_for_and_clear_text_is_not(
 ) -> None:
     network = moonshine._network
     assert network is not None
-    searched: list[Decoded] = []
-    search = Network._search
+    searched: list[Beam | None] = []
+    search = moonshine_network.search
 
-    def noted(self: Network, *args: object) -> Decoded:
-        searched.append(search(self, *args))  # type: ignore[arg-type]
+    def noted(*args: Any) -> Beam | None:
+        searched.append(search(*args))
         return searched[-1]
 
-    monkeypatch.setattr(Network, "_search", noted)
+    monkeypatch.setattr(moonshine_network, "search", noted)
     clear = clips.spoken("What time is it?")
     assert text_of(moonshine, clear) == "What time is it?"
     assert not searched
@@ -156,7 +160,7 @@ def test_short_sound_is_one_piece() -> None:
 
 
 def decoded(text: str, *logprobs: float) -> Decoded:
-    return Decoded(text, np.array(logprobs), True)
+    return Decoded(text, np.array(logprobs), True, float(np.mean(logprobs[:FIRST_TOKENS])))
 
 
 @pytest.mark.parametrize(
