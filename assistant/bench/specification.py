@@ -97,6 +97,32 @@ def _times(row: Row) -> bool:
     return _same(found, expected, _names_time)
 
 
+def _dates(row: Row) -> bool:
+    found = [span.value for span in find_times(row["input"], reference(row))]
+    expected = [
+        [row_value[key]["date"] for key in ("FutureResolution", "PastResolution")]
+        for row_value in _values(row)
+    ]
+    return _same(found, expected, lambda mine, theirs: mine.at.strftime("%Y-%m-%d") in theirs)
+
+
+def _days_and_times(row: Row) -> bool:
+    found = [span.value for span in find_times(row["input"], reference(row))]
+    expected = [
+        [row_value[key]["dateTime"] for key in ("FutureResolution", "PastResolution")]
+        for row_value in _values(row)
+    ]
+    return _same(
+        found, expected, lambda mine, theirs: mine.at.strftime("%Y-%m-%d %H:%M:%S") in theirs
+    )
+
+
+def _values(row: Row) -> list[dict[str, Any]]:
+    """The values of the results; what has none ("feb 30", there the year 1) is no moment."""
+    values = [result["Value"] for result in row["results"] if result["Value"]]
+    return [v for v in values if not any("0001" in t for t in v["FutureResolution"].values())]
+
+
 def _names_time(mine: When, theirs: str) -> bool:
     """The specification reads an open hour as morning, the assistant as the next one."""
     said = datetime.strptime(theirs, "%H:%M:%S")
@@ -115,10 +141,17 @@ def timex(found: Recurrence) -> str:
     time = ""
     if clock is not None:
         time = f"T{clock.hour:02d}" + (f":{clock.minute:02d}" if clock.minute else "")
+    part = {"morning": "MO", "afternoon": "AF", "evening": "EV", "night": "NI"}.get(found.part, "")
+    if part and not time:
+        time = f"T{part}"
     if len(found.days) == 1 and found.place is None:
         return f"XXXX-WXX-{found.days[0] + 1}{time}"
     if found.unit == "day" and found.every == 1 and time:
         return time
+    if found.days == (0, 1, 2, 3, 4) and found.every == 1:
+        return f"P1WD{time}"
+    if found.days == (5, 6) and found.every == 1:
+        return f"P1WE{time}"
     letters = {"second": "S", "minute": "M", "hour": "H", "month": "M"}
     letter = letters.get(found.unit, found.unit[0].upper())
     return (
@@ -178,6 +211,9 @@ JUDGES: dict[str, Callable[[Row], bool]] = {
     "DurationParser": _durations,
     "DurationExtractor": _duration_places,
     "TimeParser": _times,
+    "DateParser": _dates,
+    "HolidayParser": _dates,
+    "DateTimeParser": _days_and_times,
     "SetParser": _sets,
     "DateTimeModel": _moments,
     "NumberModel": _numbers,

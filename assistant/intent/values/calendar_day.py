@@ -1,14 +1,13 @@
-"""Days by their number: "the 5th of may", "may 5th 2027", "2026-05-05".
+"""Days by their number: "the 5th of may", "may 5th 2027", "the 21st".
 
-A day without a year is the coming one. "5/6" is the sixth of May unless ``day_first``; a
-first number above 12 is the day.
+A day without a year is the coming one.
 """
 
 from __future__ import annotations
 
 import calendar
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
@@ -43,6 +42,8 @@ _MONTHS = {
     )
     for name in names.split()
 }
+_NOT_LONG = 60
+"""Days."""
 NEXT = ("next", "following")
 LAST = ("last", "previous", "past")
 
@@ -56,12 +57,39 @@ class DayHit:
     loose: an ordinal alone ("the first") or a short name ("sun"), which may mean
         something else.
     skip_today: without a time of day it is not today ("monday" on a Monday).
+    yearless: no year was said.
     """
 
     options: tuple[date, ...]
     end: int
     loose: bool = False
     skip_today: bool = False
+    yearless: bool = False
+
+    def in_year(self, year: int) -> DayHit:
+        """The same day of another year; no options where that year has none."""
+        return replace(self, options=tuple(_days((self.options[0], year))), yearless=False)
+
+    def on_weekday(self, weekday: int, today: date) -> DayHit:
+        """The days that fall on that weekday. When none of those to come does, it is one that
+        did not long ago, and when not even that, the day of the month counts."""
+        fits = [day for day in self.options if day.weekday() == weekday]
+        if not fits and self.yearless and self.options:
+            past = _days(*((self.options[0], today.year - back) for back in (0, 1)))
+            recent = [day for day in past if 0 < (today - day).days <= _NOT_LONG]
+            fits = [day for day in recent if day.weekday() == weekday]
+        return replace(self, options=tuple(fits) or self.options)
+
+
+def _days(*days: tuple[date, int]) -> list[date]:
+    """The days, each in its other year, where it has such a day."""
+    found = []
+    for day, year in days:
+        try:
+            found.append(day.replace(year=year))
+        except ValueError:
+            continue
+    return found
 
 
 def skip(tokens: Tokens, i: int, *words: str) -> int:
@@ -70,7 +98,7 @@ def skip(tokens: Tokens, i: int, *words: str) -> int:
 
 def name_at(tokens: Tokens, i: int, names: Container[str]) -> int:
     """How many tokens from i on make one of the names; 0 for none."""
-    for length in (3, 2, 1):
+    for length in (4, 3, 2, 1):
         words = tokens[i : i + length]
         if len(words) == length and " ".join(token.text for token in words) in names:
             return length
@@ -126,6 +154,9 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
     month = month_at(tokens, i)
     if month is not None:
         at = skip(tokens, month[1], ",", "-", "/")
+        middle = _year_between(tokens, at)
+        if middle is not None:
+            return exact_day(middle[0], month[0], middle[1], middle[2])
         number = _day_number(tokens, at)
     else:
         number = _day_number(tokens, i)
@@ -139,15 +170,33 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if month is None or number is None:
         return None
     day, end = number
-    year = year_at(tokens, end)
+    year = year_at(tokens, end, today)
     if year is not None:
-        return _exact(year[0], month[0], day, year[1])
-    return _coming(month[0], day, today, end)
+        return exact_day(year[0], month[0], day, year[1])
+    return coming_day(month[0], day, today, end)
 
 
-def year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """Reads "2027", ", 2027", "of 2027", "twenty twenty-seven", "nineteen hundred and five"."""
+def _year_between(tokens: Tokens, i: int) -> tuple[int, int, int] | None:
+    """Year, day and the index after them in "september-2020-23"."""
+    if len(word_at(tokens, i)) != 4 or not tokens[i].glued or word_at(tokens, i + 1) != "-":
+        return None
+    day = digits_at(tokens, i + 2)
+    if day is None or not 1 <= day <= 31 or not tokens[i].text.isdecimal():
+        return None
+    return int(tokens[i].text), int(day), i + 3
+
+
+def year_at(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
+    """Reads "2027", ", 2027", "of 2027", "of 87", "twenty twenty-seven", "next year",
+    "nineteen hundred and five"."""
+    if word_at(tokens, i) in ("of", "'") and len(word_at(tokens, i + 1)) == 2:
+        short = digits_at(tokens, i + 1)
+        if short is not None:
+            return full_year(int(short), today), i + 2
     i = skip(tokens, i, ",", "of", "in", "/", "-")
+    if word_at(tokens, i + 1) == "year" and word_at(tokens, i) in (*NEXT, *LAST, "this"):
+        word = word_at(tokens, i)
+        return today.year + (word in NEXT) - (word in LAST), i + 2
     text = word_at(tokens, i)
     if text.isdecimal() and len(text) == 4 and text[0] in "12":
         return int(text), i + 1
@@ -162,28 +211,36 @@ def year_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
     return None
 
 
-def _exact(year: int, month: int, day: int, end: int) -> DayHit | None:
+def full_year(short: int, today: date) -> int:
+    """Of two digits: 87 is 1987, 27 is 2027."""
+    return short + (2000 if short <= today.year % 100 + 20 else 1900)
+
+
+def exact_day(year: int, month: int, day: int, end: int) -> DayHit | None:
     try:
         return DayHit((date(year, month, day),), end)
     except ValueError:
         return None
 
 
-def _coming(month: int, day: int, today: date, end: int) -> DayHit | None:
+def coming_day(month: int, day: int, today: date, end: int) -> DayHit | None:
     """This month and day from today on: the first two of them."""
     found: list[date] = []
     for year in range(today.year, min(today.year + 17, 9999)):
-        hit = _exact(year, month, day, end)
+        hit = exact_day(year, month, day, end)
         if hit is not None and hit.options[0] >= today:
             found.append(hit.options[0])
         if len(found) == 2:
             break
-    return DayHit(tuple(found), end) if found else None
+    return DayHit(tuple(found), end, yearless=True) if found else None
 
 
 def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "the 5th", "the twenty-first of next month", "the 21st this month"."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
+    if place is None and word_at(tokens, i - 1) == "on" and word_at(tokens, i + 1) == "at":
+        number_alone = _day_number(tokens, i)  # "on 15 at 8:00"
+        place = number_alone and Hit(Fraction(number_alone[0]), number_alone[1])
     if place is None and word_at(tokens, i) == "the" and word_at(tokens, i - 1) in ("on", "for"):
         named = _day_number(tokens, i + 1)  # "on the fifteen", but not "for the two and a half"
         counts = named is None or word_at(tokens, named[1]) == "and"
@@ -195,10 +252,10 @@ def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     shift = month_shift(tokens, at)
     if shift is not None:
         first = add_months(today.replace(day=1), shift[0])
-        return _exact(first.year, first.month, number, shift[1])
+        return exact_day(first.year, first.month, number, shift[1])
     days = days_of_month(number, today)
     options = next(days), next(days)
-    if word_at(tokens, at) == "month":
+    if word_at(tokens, at) == "month" and at > end:
         return DayHit(options, at + 1)
     return DayHit(options, end, loose=True)
 
@@ -212,54 +269,3 @@ def days_of_month(number: int, today: date) -> Iterator[date]:
             if day >= today:
                 yield day
         first = add_months(first, 1)
-
-
-def match_numeric(
-    tokens: Tokens, i: int, today: date, *, day_first: bool = False, sure: bool = False
-) -> DayHit | None:
-    """2026-05-05, 5/5, 5/5/2026, 5.5.2026, and 5-5 where it is ``sure`` to be a date."""
-    if len(word_at(tokens, i)) == 4 and word_at(tokens, i + 1) in ("/", "-"):
-        named = match_month_day(tokens, i + 2, today)
-        if named is not None and word_at(tokens, i).isdecimal():
-            on = named.options[0]
-            return _exact(int(word_at(tokens, i)), on.month, on.day, named.end)
-    sure = sure or word_at(tokens, i - 1) == "on"
-    parts, end = _numeric_parts(tokens, i, sure=sure)
-    if len(parts) == 3 and len(parts[0]) == 4:
-        return _exact(int(parts[0]), int(parts[1]), int(parts[2]), end)
-    if len(parts) not in (2, 3) or any(len(part) > 2 for part in parts[:2]):
-        return None
-    month, day = int(parts[0]), int(parts[1])
-    if month > 12 or (day_first and day <= 12):
-        month, day = day, month
-    if len(parts) == 2:
-        return _coming(month, day, today, end)
-    year = int(parts[2])
-    if len(parts[2]) == 2:
-        year += 2000
-    return _exact(year, month, day, end)
-
-
-def _numeric_parts(tokens: Tokens, i: int, *, sure: bool) -> tuple[list[str], int]:
-    """The numbers of a numeric date and the index after it; no numbers when it is none."""
-    parts: list[str] = []
-    sign, at = "", i
-    while at < len(tokens) and tokens[at].is_number and len(parts) < 3:
-        text = tokens[at].text
-        pieces = text.split(".") if "." in text else [text]
-        if not all(piece.isdecimal() for piece in pieces):
-            return [], i
-        parts += pieces
-        at += 1
-        if "." in text and sign not in ("", "."):
-            return [], i
-        sign = sign or ("." if "." in text else "")
-        follow = word_at(tokens, at)
-        if len(parts) >= 3 or follow not in ("/", "-", ".") or (sign and follow != sign):
-            break
-        if not (tokens[at].glued and at + 1 < len(tokens) and tokens[at + 1].glued):
-            break
-        sign, at = follow, at + 1
-    if len(parts) == 2 and sign != "/" and not sure:
-        return [], i
-    return (parts, at) if 2 <= len(parts) <= 3 else ([], i)

@@ -65,6 +65,7 @@ _NAMED = {
     "midmorning": 10,
     "midafternoon": 14,
 }
+_ENDS_OF_DAY = ("end of day", "end of the day", "eod")
 _PAST = ("past", "after", "passed", "pass")
 """The last two are how recognisers mishear the first."""
 _TO = ("to", "till", "til", "before")
@@ -79,7 +80,12 @@ def match_clock(tokens: Tokens, i: int) -> ClockHit | None:
 
 
 def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
-    """noon, midnight, "mid-day", "12 noon"."""
+    """noon, midnight, "mid-day", "12 noon", "end of day"."""
+    at = i + 1 if word_at(tokens, i) == "the" else i
+    for name in _ENDS_OF_DAY:
+        words = name.split()
+        if [token.text for token in tokens[at : at + len(words)]] == words:
+            return ClockHit(Clock(23, 59, 59), at + len(words))
     if word_at(tokens, i) in ("12", "twelve"):
         i += 1
     word, end = word_at(tokens, i), i + 1
@@ -125,6 +131,8 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     if minutes == 30 and sign < 0 and word_at(tokens, i) == "half":
         return None
     at = _after_hyphen(tokens, at + 1)
+    if word == "of" and len(word_at(tokens, at)) > 2 and word_at(tokens, at).isdecimal():
+        return None  # "the first quarter of 2013"
     hour_hit = _match_named(tokens, at) or _match_hour(tokens, at)
     if hour_hit is None or word_at(tokens, hour_hit.end) in _MINUTE_WORDS:
         return None
@@ -278,6 +286,8 @@ def _with_minutes(tokens: Tokens, hit: ClockHit) -> ClockHit:
     if minutes is None:
         return hit
     value, end = minutes
+    if word_at(tokens, hit.end - 2) == "at" and word_at(tokens, end) in ("minute", "minutes"):
+        end += 1  # "at six forty-three minutes"
     two_digits = tokens[at].is_number and len(tokens[at].text) == 2
     # "eleven five" is a time only where nothing that is counted can follow
     at_end = word_at(tokens, end) in ("", ".", ",", "am", "pm")

@@ -8,26 +8,36 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from assistant.intent.values.calendar_day import (
+    LAST,
     NEXT,
     DayHit,
     add_months,
     match_day_of_month,
     match_month_day,
-    match_numeric,
     name_at,
     skip,
 )
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.feast import match_feast
-from assistant.intent.values.weekday import match_nth_weekday, match_weekday
+from assistant.intent.values.numeric_date import match_numeric
+from assistant.intent.values.weekday import (
+    match_bracketed,
+    match_counted,
+    match_nth_weekday,
+    match_weekday,
+)
 
 _NEAR = {
     "today": 0,
     "tomorrow": 1,
     "tmrw": 1,
+    "tmr": 1,
+    "tmw": 1,
     "yesterday": -1,
     "next day": 1,
     "following day": 1,
+    "last day": -1,
+    "previous day": -1,
     "day after tomorrow": 2,
     "day before yesterday": -2,
 }
@@ -40,21 +50,78 @@ def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -
         _match_near(tokens, i, today),
         match_weekday(tokens, i, today),
         match_nth_weekday(tokens, i, today),
+        match_counted(tokens, i, today),
+        _match_edge(tokens, i, today),
+        _match_of_this_year(tokens, i, today, day_first),
         _match_period(tokens, i, today),
         match_month_day(tokens, i, today),
         match_day_of_month(tokens, i, today),
         match_numeric(tokens, i, today, day_first=day_first),
         match_feast(tokens, i, today),
     )
-    return max(filter(None, hits), key=lambda hit: hit.end, default=None)
+    hit = max(filter(None, hits), key=lambda hit: hit.end, default=None)
+    return match_bracketed(tokens, hit, today) if hit else None
+
+
+def _match_of_this_year(tokens: Tokens, i: int, today: date, day_first: bool) -> DayHit | None:
+    """Reads "this may 5th" and "last 5/12": one of this year, the latest one that is past."""
+    word = word_at(tokens, i)
+    if word not in (*LAST, "this"):
+        return None
+    hit = match_month_day(tokens, i + 1, today)
+    hit = hit or match_numeric(tokens, i + 1, today, day_first=day_first)
+    if hit is None or not hit.yearless:
+        return None
+    this_year = hit.in_year(today.year)
+    if word in LAST and this_year.options and this_year.options[0] >= today:
+        return hit.in_year(today.year - 1)
+    return this_year
+
+
+_END_WORDS = ("end", "last day", "close")
+_START_WORDS = ("beginning", "start", "first day")
+
+
+def _match_edge(tokens: Tokens, i: int, today: date) -> DayHit | None:
+    """Reads "the end of the month", "the last day of next week", "start of the year"."""
+    at = skip(tokens, i, "the")
+    length = name_at(tokens, at, (*_END_WORDS, *_START_WORDS))
+    if not length or word_at(tokens, at + length) != "of":
+        return None
+    ends = " ".join(token.text for token in tokens[at : at + length]) in _END_WORDS
+    at = at + length + 1
+    while word_at(tokens, at) in ("the", "this"):
+        at += 1
+    later = word_at(tokens, at) in NEXT
+    before = word_at(tokens, at) in LAST
+    at += later or before
+    period, shift = word_at(tokens, at), later - before
+    if period == "week":
+        first = today - timedelta(today.weekday()) + timedelta(7 * shift)
+        last = first + timedelta(6)
+    elif period == "month":
+        first = add_months(today.replace(day=1), shift)
+        last = add_months(first, 1) - timedelta(1)
+    elif period == "year":
+        first = date(today.year + shift, 1, 1)
+        last = date(today.year + shift, 12, 31)
+    else:
+        return None
+    return DayHit((last if ends else first,), at + 1)
 
 
 def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:
     i = skip(tokens, i, "the")
     length = name_at(tokens, i, _NEAR)
     if not length:
+        shift = {"after": 1, "before": -1}.get(word_at(tokens, i + 1), 0)
+        alone = word_at(tokens, i + 2) in ("", ".", "?", "!", ",")
+        if word_at(tokens, i) == "day" and word_at(tokens, i - 1) == "the" and shift and alone:
+            return DayHit((today + timedelta(shift),), i + 2)
         return None
     name = " ".join(token.text for token in tokens[i : i + length])
+    if name in ("last day", "previous day") and word_at(tokens, i + length) in ("of", "in"):
+        return None
     return DayHit((today + timedelta(_NEAR[name]),), i + length)
 
 

@@ -27,6 +27,7 @@ SECONDS: dict[str, Fraction] = {
     "hour": Fraction(3600),
     "day": Fraction(86_400),
     "week": Fraction(7 * 86_400),
+    "weekend": Fraction(2 * 86_400),
     "fortnight": Fraction(14 * 86_400),
     "month": Fraction(30 * 86_400),
     "year": Fraction(365 * 86_400),
@@ -44,9 +45,10 @@ _WORDS = {
     "hour": "hour hours hr hrs",
     "day": "day days",
     "week": "week weeks wk wks",
+    "weekend": "weekend weekends",
     "fortnight": "fortnight fortnights",
     "month": "month months",
-    "year": "year years yr yrs",
+    "year": "year years yr yrs ys",
     "decade": "decade decades",
 }
 UNITS_BY_WORD = {word: unit for unit, words in _WORDS.items() for word in words.split()}
@@ -208,7 +210,8 @@ def match_length(tokens: Tokens, i: int) -> LengthHit | None:
     if first is None:
         return None
     count, unit, end = first
-    length, smallest = Length().plus(count, unit), SECONDS[unit]
+    length = Length().plus(count, unit)
+    smallest = largest = SECONDS[unit]
     while True:
         at = end
         if word_at(tokens, at) == ",":
@@ -217,11 +220,15 @@ def match_length(tokens: Tokens, i: int) -> LengthHit | None:
         if word_at(tokens, at) in ("and", "&", "in"):
             at += 1
         part = _match_part(tokens, at)
-        if part is not None and (
-            SECONDS[part[1]] < smallest or (part[1] == unit and 0 < part[0] < 1 and at > end)
-        ):
+        # days and longer may come in any order: "2 days 1 month"
+        in_order = part is not None and (
+            SECONDS[part[1]] < smallest
+            or (SECONDS[part[1]] > largest and smallest >= SECONDS["day"])
+        )
+        if part is not None and (in_order or (part[1] == unit and 0 < part[0] < 1 and at > end)):
             count, unit, end = part
-            length, smallest = length.plus(count, unit), SECONDS[unit]
+            length = length.plus(count, unit)
+            smallest, largest = min(smallest, SECONDS[unit]), max(largest, SECONDS[unit])
             continue
         tail = _match_fraction_tail(tokens, end)
         if tail is not None and count.denominator == 1:
@@ -283,6 +290,9 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
         return None if plural else (Fraction(1), i + 1)
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
+    ends = ("", ".", ",", "!", "?", "and", "or", "please")
+    if word == "the" and word_at(tokens, i - 1) == "for" and word_at(tokens, i + 2) in ends:
+        return Fraction(1), i + 1  # "away for the week"
     # "timer for have an hour": the recogniser's way to write "half"
     if word in _HALVES and word_at(tokens, i - 1) in ("", "for", "in"):
         return (Fraction(1, 2), i + 2) if word_at(tokens, i + 1) in ("a", "an") else None

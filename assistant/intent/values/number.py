@@ -126,6 +126,8 @@ def _is_minus(tokens: Tokens, i: int) -> bool:
     if tokens[i].text in ("minus", "negative"):
         return True
     after = i + 1 < len(tokens) and tokens[i + 1].is_number and tokens[i + 1].glued
+    if tokens[i].text == "-" and i == 0 and len(tokens) > 1 and tokens[1].is_number:
+        return True  # "- 10"
     return tokens[i].text == "-" and after and not (i and tokens[i].glued)
 
 
@@ -184,6 +186,11 @@ def _match_group(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
     if count is None and (start > i or word_at(tokens, i) == "dozen"):
         count = Hit(Fraction(1), start)
     if count is not None and word_at(tokens, count.end) in _DOZENS:
+        for at in range(count.end - 1, i, -1):
+            head, tail = match_integer(tokens[:at], i), match_integer(tokens, at + 1)
+            if tokens[at].text == "and" and head and tail and tail.end == count.end:
+                # "three hundred and two dozen"
+                return Hit(head.value + tail.value * 12, count.end + 1)
         return Hit(count.value * 12, count.end + 1)
     return None
 
@@ -205,6 +212,9 @@ def _match_mixed(tokens: Tokens, i: int, whole: Hit | None) -> Hit | None:
     joined = word_at(tokens, whole.end) in ("and", "&")
     after = whole.end + 1 if joined else whole.end
     part = _match_fraction(tokens, after, match_integer(tokens, after))
+    if part is not None and joined and tokens[part.end - 1].text in SCALES:
+        # "a billion and three quarters of a million"
+        return Hit(whole.value + part.value, part.end) if part.value < whole.value else whole
     if part is None or part.value >= 1 or whole.value.denominator != 1:
         return whole
     if not joined and not _in_signs(tokens, whole.end):
@@ -219,7 +229,9 @@ def _without_fraction(tokens: Tokens, i: int, whole: Hit) -> Hit:
         if tokens[at].text == "and":
             part = _match_fraction(tokens, at + 1, match_integer(tokens, at + 1))
             shorter = match_integer(tokens[:at], i)
-            if part and part.end > whole.end and part.value < 1 and shorter and shorter.end == at:
+            if part is None or part.end <= whole.end or not shorter or shorter.end != at:
+                continue
+            if part.value < 1 or tokens[part.end - 1].text in SCALES:
                 return shorter
     return whole
 
@@ -278,12 +290,24 @@ def _match_fraction_words(tokens: Tokens, i: int, count: Hit | None) -> Hit | No
     else:
         hit = None
     if hit is None:
+        hit = _match_round_over(tokens, i, count) if count else None
+    if hit is None:
         hit = _match_denominator(tokens, count.end, count.value) if count else None
     if hit is None:
         return None
     after = hit.end + 1 if word_at(tokens, hit.end) == "of" else hit.end
     after = after + 1 if word_at(tokens, after) == "a" else after
     return _scaled(tokens, Hit(hit.value, after)) if word_at(tokens, after) in SCALES else hit
+
+
+def _match_round_over(tokens: Tokens, i: int, count: Hit) -> Hit | None:
+    """Reads "one hundred thirty fifths" as a hundred of them: a round count comes first."""
+    for at in range(i + 1, count.end):
+        if tokens[at - 1].text in (*SCALES, "hundred") and tokens[at].text != "and":
+            top, part = match_integer(tokens[:at], i), match_ordinal(tokens, at, plural=True)
+            if top and top.end == at and part and part.end > count.end and part.value > 20:
+                return Hit(top.value / part.value, part.end)
+    return None
 
 
 def _match_denominator(tokens: Tokens, i: int, count: Fraction) -> Hit | None:

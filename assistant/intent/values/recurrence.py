@@ -340,8 +340,12 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
     days, end = named
     plural = plural or _is_plural(tokens, end - 1)
     through = any(tokens[k].text in _THROUGH for k in range(at, end))
+    # "tuesday afternoons"
+    plural = plural or (len(days) == 1 and word_at(tokens, end) in [f"{p}s" for p in _PARTS])
     if not (marked or plural or (whole and (through or len(days) > 1))):
         return None
+    if not marked and i and match_number(tokens, i - 1) is not None:
+        return None  # "three weekends"
     found = Recurrence("week", every, days)
     part = word_at(tokens, end)
     if part.removesuffix("s") in _PARTS:

@@ -30,6 +30,7 @@ _SIGNS = {
 _TOKEN = re.compile(
     r"""
     \d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)       # 1,000 and 12,500.75
+  | (?<=\d\.)\d+|\d+(?=(?:\.\d+){2})         # the parts of 192.168.0.1
   | \d+(?:\.\d+)?                            # 7, 0.5 (and 7.30)
   | (?<![^\W_])[ap]\.\s?m(?![^\W_])\.?       # a.m.
   | (?<![^\W_])to(?:[ -](?:morrow|night)|-day)(?![^\W_])  # as some recognisers write them

@@ -6,6 +6,7 @@ that of the last week (weeks begin on Monday), "this friday" the coming one, tod
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 
@@ -16,12 +17,12 @@ from assistant.intent.values.calendar_day import (
     add_months,
     days_of_month,
     match_month_day,
-    match_numeric,
     month_at,
     month_shift,
     skip,
 )
-from assistant.intent.values.cardinal import Hit, Tokens, match_below_hundred, word_at
+from assistant.intent.values.cardinal import Hit, Tokens, digits_at, match_below_hundred, word_at
+from assistant.intent.values.numeric_date import match_numeric
 from assistant.intent.values.ordinal import match_ordinal
 
 _WEEKDAYS = {
@@ -114,17 +115,54 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
 
     Only days that fall on that weekday are options.
     """
-    i = skip(tokens, i, ",", "-")
+    i = skip(tokens, i, ",", "-", "(")
     month_day = match_month_day(tokens, i, today) or match_numeric(tokens, i, today, sure=True)
     if month_day is not None:
-        fits = tuple(day for day in month_day.options if day.weekday() == weekday)
-        return DayHit(fits, month_day.end)
+        fit = month_day.on_weekday(weekday, today)
+        closed = word_at(tokens, i - 1) == "(" and word_at(tokens, fit.end) == ")"
+        return replace(fit, end=fit.end + closed)
     the = word_at(tokens, i) == "the"
     place = match_ordinal(tokens, i + the) or (match_below_hundred(tokens, i + 1) if the else None)
     if place is None or not 1 <= place.value <= 31:
         return None
-    days = (day for day in days_of_month(int(place.value), today) if day.weekday() == weekday)
+    # the one of this month even when it is past: the next may be a year away
+    from_here = days_of_month(int(place.value), today.replace(day=1))
+    days = (day for day in from_here if day.weekday() == weekday)
     return DayHit((next(days),), place.end)
+
+
+def match_bracketed(tokens: Tokens, hit: DayHit, today: date) -> DayHit:
+    """The day with its weekday after it: "may 22 (tue)", "the 22nd of may, a tuesday"."""
+    i = hit.end
+    bracket = word_at(tokens, i) == "("
+    at = skip(tokens, i, "(", ",")
+    named = weekday_at(tokens, skip(tokens, at, "a"))
+    if at == i or named is None or (bracket and word_at(tokens, named[1]) != ")"):
+        return hit
+    fit = hit.on_weekday(named[0], today)
+    if not bracket and any(day.weekday() != named[0] for day in fit.options):
+        return hit  # a list of days
+    return replace(fit, end=named[1] + bracket)
+
+
+def match_counted(tokens: Tokens, i: int, today: date) -> DayHit | None:
+    """Reads "two fridays from now", "three mondays later", "two sundays ago"."""
+    count = match_below_hundred(tokens, i) or (
+        Hit(digits, i + 1) if (digits := digits_at(tokens, i)) else None
+    )
+    named = weekday_at(tokens, count.end, plural=True) if count else None
+    if count is None or named is None or not 0 < count.value < 100:
+        return None
+    weekday, at = named
+    word, after = word_at(tokens, at), word_at(tokens, at + 1)
+    weeks = timedelta(7 * (int(count.value) - 1))
+    if word in ("later", "hence") or (word == "from" and after == "now"):
+        first = today + timedelta((weekday - today.weekday()) % 7 or 7)
+        return DayHit((first + weeks,), at + (2 if word == "from" else 1))
+    if word == "ago":
+        last = today - timedelta((today.weekday() - weekday) % 7 or 7)
+        return DayHit((last - weeks,), at + 1)
+    return None
 
 
 def match_nth_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:

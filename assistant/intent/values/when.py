@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
-from assistant.intent.values.calendar_day import DayHit, add_months
+from assistant.intent.values.calendar_day import DayHit, add_months, skip, year_at
 from assistant.intent.values.cardinal import Tokens, digits_at, match_below_hundred, word_at
 from assistant.intent.values.clock import Clock, ClockHit, match_clock
 from assistant.intent.values.date import match_day
@@ -41,7 +41,25 @@ class When:
     has_time: bool
 
 
-_NOW = [words.split() for words in ("now", "right now", "at the moment", "at present")]
+_NOW = [
+    words.split()
+    for words in (
+        "now",
+        "right now",
+        "just now",
+        "at the moment",
+        "at this moment",
+        "at the minute",
+        "at this minute",
+        "right this minute",
+        "at present",
+        "at the present time",
+        "at this time",
+        "as soon as possible",
+        "asap",
+    )
+]
+_THROUGH = ("to", "till", "until", "through", "thru", "-")
 _CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
 _LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
 _AFTER_BARE = {
@@ -151,11 +169,30 @@ class _Reader:
             return True
         if word_at(self.tokens, start - 3) == "on" and _is_count(self.tokens, start - 2):
             return before in _CUES
+        if self._ends_days(start, end):
+            return True
         if after in ("to", "till", "until", "-", "and") and self._clock_at(end + 1):
             return after != "and" or before == "between"
         return before in ("to", "and", "till", "-") and any(
             (hit := self._clock_at(i)) and hit.end == start - 1
             for i in range(max(0, start - 6), start - 1)
+        )
+
+    def _ends_days(self, start: int, end: int) -> bool:
+        """True for one end of "between the 3rd and the 5th", "from monday to friday"."""
+        before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
+        if before == "the":
+            start, before = start - 1, word_at(self.tokens, start - 2)
+        if before in ("between", "from") and after in (*_THROUGH, "and"):
+            return bool(self._day(end + 1)) and (after != "and" or before == "between")
+        if before not in (*_THROUGH, "and"):
+            return False
+        opener = "between" if before == "and" else "from"
+        return any(
+            word_at(self.tokens, i - 1) == opener
+            and (hit := self._day(i)) is not None
+            and hit.end == start - 1
+            for i in range(max(1, start - 8), start - 1)
         )
 
     def _follows_days(self, start: int) -> bool:
@@ -262,6 +299,11 @@ class _Reader:
             elif clock_hit:
                 clock, bare = clock_hit, bare or word_at(self.tokens, at - 1) in _CUES
             at = end = best
+            if clock and day and day.yearless and day.options and best == ends[0]:
+                year = year_at(self.tokens, end, self.now.date())
+                if year is not None and word_at(self.tokens, end).isdecimal():
+                    day, at = day.in_year(year[0]), year[1]  # "oct 26 15:50:06 2016"
+                    end = at
         if clock and clock.bare and not (bare or named_day or part):
             return None
         if end == i:
@@ -282,11 +324,17 @@ class _Reader:
         weekday = weekday_at(self.tokens, i)
         if weekday is not None and hit is not None and hit.end == weekday[1]:
             # "friday in two weeks": the Friday of that week
-            distant = self._distant_day(weekday[1])
+            distant = self._distant_day(skip(self.tokens, weekday[1], ","))
             if distant is not None:
-                on = distant.options[0]
-                return DayHit((on + timedelta(weekday[0] - on.weekday()),), distant.end)
-        return hit or self._distant_day(i)
+                return _in_week_of(distant, weekday[0], distant.end)
+        if hit is not None:
+            return hit
+        distant = self._distant_day(i)
+        if distant is not None and word_at(self.tokens, distant.end) == "on":
+            named = weekday_at(self.tokens, distant.end + 1)
+            if named is not None:  # "in two weeks on friday"
+                return _in_week_of(distant, *named)
+        return distant
 
     def _after_links(self, i: int) -> int:
         while word_at(self.tokens, i) in _LINKS:
@@ -344,6 +392,11 @@ class _Reader:
         if part and len(options) > 1 and at <= self.now:
             at = _instant(options[1], time(hour), self.now)
         return When(at, True, False)
+
+
+def _in_week_of(day: DayHit, weekday: int, end: int) -> DayHit:
+    on = day.options[0]
+    return DayHit((on + timedelta(weekday - on.weekday()),), end)
 
 
 def _is_count(tokens: Tokens, i: int) -> bool:

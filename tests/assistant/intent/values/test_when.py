@@ -230,7 +230,7 @@ def test_found_in_a_sentence(text: str, part: str) -> None:
         "set it to 7 degrees", "volume to 7", "play seven nation army", "on the first floor",
         "meet between 7 and 8", "from 7 to 8", "at 7 or 8", "monday or tuesday", "one may ask",
         "there are two to four people", "the sun is out", "the second timer", "in the kitchen",
-        "two mondays later", "first sunday", "on 15 at 8:00",
+        "first sunday",
         "and three days at five pm", "a timer for ninety second", "half a minute from the two and",
         "at past eight tonight", "do it now",  "march on", "may i go", "turn on lamp 2",
         "5-10 minutes", "two point five",
