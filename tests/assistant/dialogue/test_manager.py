@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,18 +14,8 @@ from assistant.dialogue.manager import NOT_TOLD, Manager
 from assistant.intent import create
 from assistant.skills.registry import Registry
 from assistant.state import State
+from tests.assistant.dialogue.echo import Echo
 from tests.assistant.skills.clocks import FakeClock
-
-
-class Echo:
-    """A language model that shows what it was given."""
-
-    def __init__(self) -> None:
-        self.given: list[tuple[str, tuple[str, ...], int]] = []
-
-    def reply(self, text: str, facts: Any, history: History | None, cancel: Any) -> Iterator[str]:
-        self.given.append((text, tuple(facts), len(history.exchanges()) if history else 0))
-        yield "Well."
 
 
 @pytest.fixture
