@@ -7,16 +7,19 @@ one form: name of the intent, and slots in which
 - hours, minutes and seconds are one number of seconds, ``length`` (how long, or by how
   much) or ``start`` (how long the timer was set for);
 - text is compared without regard to case;
-- a timer "in the kitchen" is one called kitchen: our timers have names and no rooms.
+- a timer "in the kitchen" is one called kitchen: our timers have names and no rooms;
+- a list has the name that our lists have for it: chores and tasks are the to-do list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from assistant.intent.base import Intent
 from assistant.intent.home_translate import seconds
+from assistant.intent.list_slots import list_name
 
 Slots = dict[str, Any]
 Meaning = tuple[str, Slots]
@@ -37,6 +40,8 @@ def expected(name: str, slots: Mapping[str, Any]) -> Meaning:
                 result.pop(prefix + unit, None)
         if "area" in result:
             result["name"] = result.pop("area")
+    elif name.startswith("HassList") and "name" in result:
+        result["name"] = list_name(result["name"], datetime.now(UTC)) or result["name"]
     return name, _folded(result)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assistant.intent.home_names import Mention
 from assistant.intent.home_sentences import Sentences, Template
+
+_REFERENCE = re.compile(r"\{(?P<list>\w+)(?::(?P<slot>\w+))?\}")
 
 HERE = "\0here"
 """Stands for the room of the device in the slots of a result."""
@@ -65,7 +68,28 @@ class Matcher:
             intent_context={"area": HERE},
         )
         best = min(filter(_is_sure, results), key=_rank, default=None)
-        return _fit(best) if best else None
+        return self._fit(best) if best else None
+
+    def _fit(self, result: Any) -> Fit:
+        slots = {entity.name: entity.value for entity in result.entities_list}
+        for name, factor in self._factors(result.intent_sentence.text):
+            # of numbers in words the library forgets the factor, or not
+            if name in slots and not isinstance(slots[name], str):
+                slots[name] = abs(slots[name]) * factor
+        return Fit(
+            intent=result.intent.name,
+            slots=slots,
+            texts={e.name: e.text.strip() for e in result.entities_list if e.text},
+            free=frozenset(e.name for e in result.entities_list if e.is_wildcard),
+            response=result.response or "default",
+        )
+
+    def _factors(self, sentence: str) -> Iterator[tuple[str, float]]:
+        """Slots of a sentence whose numbers are multiplied."""
+        for match in _REFERENCE.finditer(sentence):
+            factor = getattr(self._sentences.lists.get(match["list"]), "multiplier", None)
+            if factor is not None:
+                yield match["slot"] or match["list"], factor
 
     def _candidates(self, text: str, mentions: Sequence[Mention]) -> list[Template]:
         covered = bytearray(len(text) + 1)
@@ -102,7 +126,7 @@ def _name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
     return lists
 
 
-def _rank(result: Any) -> tuple[int, int, int, int, int]:
+def _rank(result: Any) -> tuple[int, int, bool, int, int, int]:
     """Low for the better reading of two."""
     name = result.entities.get("name")
     named = 0 if name is None or name.is_wildcard else len(name.text.strip())
@@ -110,6 +134,7 @@ def _rank(result: Any) -> tuple[int, int, int, int, int]:
     return (
         -named,
         len(free),
+        result.intent_metadata["own"],
         -result.text_chunks_matched,
         sum(len(entity.text) for entity in free),
         # "garage door" as one thing before the door of the garage
@@ -123,13 +148,3 @@ def _is_sure(result: Any) -> bool:
     if name is None or not name.metadata or name.metadata["exact"]:
         return True
     return bool(result.text_chunks_matched > len(name.text.strip()))
-
-
-def _fit(result: Any) -> Fit:
-    return Fit(
-        intent=result.intent.name,
-        slots={entity.name: entity.value for entity in result.entities_list},
-        texts={e.name: e.text.strip() for e in result.entities_list if e.text},
-        free=frozenset(e.name for e in result.entities_list if e.is_wildcard),
-        response=result.response or "default",
-    )

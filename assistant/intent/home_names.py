@@ -13,7 +13,7 @@ ZONES = ("home", "away", "not home", "work", "school", "the office", "out")
 """Where people may be, beside the zones of the home."""
 
 _HYPHEN = re.compile(r"(?<=\w)[-–—_/](?=[^\W\d_])")
-_SIGNS = re.compile(r"[^\w\s'%°.&+]")
+_SIGNS = re.compile(r"[^\w\s'%°.&+/-]")
 _DIGITS = re.compile(r"(?<![\w.])(?:\d|1\d|20)(?![\w.])")
 _LAST_NUMBER = re.compile(r"(?<=[a-z])(?=\d+$)")
 _NUMBER_WORDS = (

@@ -7,7 +7,7 @@ is tried on a few dozen of more than a thousand.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,22 +137,20 @@ def own(path: Path = OWN_FILE) -> dict[str, Any]:
     return content
 
 
-def compile_sentences(
-    contents: Iterable[Mapping[str, Any]], only: Container[str] | None = None
-) -> Sentences:
+def compile_sentences(contents: Iterable[Mapping[str, Any]]) -> Sentences:
     """Templates of ``contents``; rules and lists of a later one add to those before.
 
-    only: names of the intents to take; all without it.
+    The metadata of each says whether it is our ``own``: of any but the first.
     """
     from hassil.intents import Intents
 
     merged: dict[str, Any] = {"language": "en", "intents": {}, "lists": {}, "expansion_rules": {}}
-    blocks: list[tuple[str, Mapping[str, Any]]] = []
-    for content in contents:
+    blocks: list[_Block] = []
+    for place, content in enumerate(contents):
         _add_lists(merged["lists"], content.get("lists", {}))
         merged["expansion_rules"].update(content.get("expansion_rules", {}))
         for name, intent in content["intents"].items():
-            blocks += [(name, block) for block in intent["data"] if only is None or name in only]
+            blocks += [_Block(name, block, own=place > 0) for block in intent["data"]]
     shared = Intents.from_dict(merged)
     wild = {name for name, words in merged["lists"].items() if words.get("wildcard")}
     return _Compiler(Sentences(rules=shared.expansion_rules, lists=shared.slot_lists), wild).run(
@@ -169,7 +167,7 @@ class _Compiler:
         self._wild = wild - NAMED_LISTS
         self._known: dict[str, _Facts] = {}
 
-    def run(self, blocks: Iterable[tuple[str, Mapping[str, Any]]]) -> Sentences:
+    def run(self, blocks: Iterable[_Block]) -> Sentences:
         from hassil.expression import Sentence
 
         result = self._result
@@ -179,27 +177,25 @@ class _Compiler:
                 continue
             sentences = None if values is None else [Sentence(v.text_in) for v in values]
             result.hints[name] = sentences and [self._bits(sentence) for sentence in sentences]
-        for name, block in blocks:
-            slots = _fixed_slots(block)
-            result.templates += [
-                self._template(name, block, slots, text) for text in block["sentences"]
-            ]
+        for block in blocks:
+            slots = _fixed_slots(block.content)
+            texts = block.content["sentences"]
+            result.templates += [self._template(block, slots, text) for text in texts]
         return result
 
-    def _template(
-        self, name: str, block: Mapping[str, Any], slots: dict[str, Any], text: str
-    ) -> Template:
+    def _template(self, block: _Block, slots: dict[str, Any], text: str) -> Template:
         from hassil.intents import IntentData
         from hassil.parse_expression import parse_sentence
 
         sentence = parse_sentence(text, keep_text=True)
-        requires = block.get("requires_context", {})
+        requires = block.content.get("requires_context", {})
         data = IntentData(
             sentence_texts=[text],
             slots=slots,
-            response=block.get("response"),
+            response=block.content.get("response"),
             requires_context=requires,
-            excludes_context=block.get("excludes_context", {}),
+            excludes_context=block.content.get("excludes_context", {}),
+            metadata={"own": block.own},
             wildcard_list_names=self._wild,
         )
         data.__dict__["sentences"] = [sentence]
@@ -208,7 +204,7 @@ class _Compiler:
         if isinstance(domains, str):
             domains = [domains]
         return Template(
-            intent=name,
+            intent=block.intent,
             data=data,
             lists=facts.lists - self._wild,
             clauses=self._bits(sentence),
@@ -260,6 +256,15 @@ class _Compiler:
                 facts = _Facts(lists, frozenset.union(*each))
             self._known[key] = facts
         return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Sentences of one intent as the file has them."""
+
+    intent: str
+    content: Mapping[str, Any]
+    own: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,13 @@ def translate(name: str, slots: Slots) -> Intent | None:
     return rule(slots) if rule is not None else None
 
 
-def _timer(action: str) -> Callable[[Slots], Intent]:
+def _timer(action: str, **fixed: str) -> Callable[[Slots], Intent]:
+    """A timer has no room here: one "in the kitchen" is one called kitchen."""
+
     def rule(slots: Slots) -> Intent:
         named = slots.get("name") or str(slots.get("area", "")).lower()
         values = {
+            **fixed,
             "name": named or None,
             "duration": seconds(slots, "start_"),
             "amount": seconds(slots),
@@ -84,7 +87,7 @@ _PLACES = ("name", "area", "floor")
 _RULES: dict[str, Callable[[Slots], Intent | None]] = {
     "HassStartTimer": _timer_set,
     "HassCancelTimer": _timer("cancel"),
-    "HassCancelAllTimers": lambda slots: Intent("timer.cancel", {"which": "all"}),
+    "HassCancelAllTimers": _timer("cancel", which="all"),
     "HassIncreaseTimer": _timer("add"),
     "HassDecreaseTimer": _timer("reduce"),
     "HassPauseTimer": _timer("pause"),
