@@ -140,6 +140,8 @@ def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
     if place is not None and 1 <= place.value <= 31:
         return int(place.value), place.end
     digits = digits_at(tokens, i)
+    if word_at(tokens, i - 1) in ("$", "€", "£"):
+        return None
     if digits is not None:
         fits = len(tokens[i].text) <= 2 and 1 <= digits <= 31
         return (int(digits), i + 1) if fits and word_at(tokens, i + 1) != ":" else None
@@ -238,9 +240,8 @@ def coming_day(month: int, day: int, today: date, end: int) -> DayHit | None:
 def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "the 5th", "the twenty-first of next month", "the 21st this month"."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
-    if place is None and word_at(tokens, i - 1) == "on" and word_at(tokens, i + 1) == "at":
-        number_alone = _day_number(tokens, i)  # "on 15 at 8:00"
-        place = number_alone and Hit(Fraction(number_alone[0]), number_alone[1])
+    if place is None and word_at(tokens, i - 1) == "on":
+        place = _match_bare_day(tokens, i)
     if place is None and word_at(tokens, i) == "the" and word_at(tokens, i - 1) in ("on", "for"):
         named = _day_number(tokens, i + 1)  # "on the fifteen", but not "for the two and a half"
         counts = named is None or word_at(tokens, named[1]) == "and"
@@ -258,6 +259,20 @@ def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if word_at(tokens, at) == "month" and at > end:
         return DayHit(options, at + 1)
     return DayHit(options, end, loose=True)
+
+
+def _match_bare_day(tokens: Tokens, i: int) -> Hit | None:
+    """Reads the 15 of "on 15 at 8:00", "on 15, 8 pm" and "8 pm on 15"."""
+    number = _day_number(tokens, i)
+    if number is None or not tokens[i].is_number:
+        return None
+    day, end = number
+    after, next_is_number = word_at(tokens, end), word_at(tokens, end + 1)[:1].isdecimal()
+    before = word_at(tokens, i - 2)
+    timed = before in ("am", "pm", "o'clock") or match_below_hundred(tokens, i - 2)
+    if after == "at" or (after == "," and next_is_number) or (timed and after in ("", ".", "!")):
+        return Hit(Fraction(day), end)
+    return None
 
 
 def days_of_month(number: int, today: date) -> Iterator[date]:

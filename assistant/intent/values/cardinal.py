@@ -55,7 +55,9 @@ def digits_at(tokens: Tokens, i: int) -> Fraction | None:
     """The value of a token in digits: 7, 1,000 or 0.5."""
     if not 0 <= i < len(tokens) or not tokens[i].is_number:
         return None
-    text = tokens[i].text.replace(",", "")
+    text = tokens[i].text
+    decimal = len(text) > 3 and text[-3] == "," and text.count(",") == 1 and "." not in text
+    text = text.replace(",", "." if decimal else "")
     return Fraction(text) if len(text) <= MAX_DIGITS else None
 
 
@@ -146,4 +148,6 @@ def _match_spaced(tokens: Tokens, i: int) -> Hit | None:
 
 def _scale_at(tokens: Tokens, i: int, in_digits: bool) -> int:
     word = word_at(tokens, i)
+    if word == "b" and in_digits and tokens[i].glued:
+        return 10**9
     return SCALES.get(word, 0) or (SHORT_SCALES.get(word, 0) if in_digits else 0)

@@ -87,7 +87,7 @@ def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
         if [token.text for token in tokens[at : at + len(words)]] == words:
             return ClockHit(Clock(23, 59, 59), at + len(words))
     if word_at(tokens, i) in ("12", "twelve"):
-        i += 1
+        i += 2 if word_at(tokens, i + 1) == "o'clock" else 1
     word, end = word_at(tokens, i), i + 1
     if word == "mid" and word_at(tokens, i + 1) in ("-", "day", "night", "morning", "afternoon"):
         end = i + 3 if word_at(tokens, i + 1) == "-" else i + 2
@@ -184,12 +184,16 @@ def _with_half_day(tokens: Tokens, hit: ClockHit) -> ClockHit | None:
     """Takes am or pm in; None when it contradicts the hour ("13 am")."""
     clock, at = hit.clock, hit.end
     word, end = word_at(tokens, at), at + 1
+    if word == "ampm":
+        return ClockHit(clock, end)
     if word in ("a", "p") and word_at(tokens, at + 1) == "m":
         end = at + 2
     elif word in ("a", "p") and word_at(tokens, at + 1) == "." and word_at(tokens, at + 2) == "m":
         end = at + 4 if word_at(tokens, at + 3) == "." else at + 3
     elif word not in ("am", "pm") and not (word in ("a", "p") and tokens[at].glued):
         return hit
+    if end < len(tokens) and tokens[end].glued and (tokens[end].is_number or tokens[end].is_word):
+        return None  # "3am3ioYc" in an address
     shift = _HALF_DAYS[word]
     if clock.exact and (clock.hour > 12 or clock.hour == 0):
         fits = (clock.hour >= 12) == (shift == 12)

@@ -37,6 +37,7 @@ _NEAR = {
     "next day": 1,
     "following day": 1,
     "last day": -1,
+    "past day": -1,
     "previous day": -1,
     "day after tomorrow": 2,
     "day before yesterday": -2,

@@ -28,6 +28,7 @@ SECONDS: dict[str, Fraction] = {
     "day": Fraction(86_400),
     "week": Fraction(7 * 86_400),
     "weekend": Fraction(2 * 86_400),
+    "night": Fraction(86_400),
     "fortnight": Fraction(14 * 86_400),
     "month": Fraction(30 * 86_400),
     "year": Fraction(365 * 86_400),
@@ -46,6 +47,7 @@ _WORDS = {
     "day": "day days",
     "week": "week weeks wk wks",
     "weekend": "weekend weekends",
+    "night": "nights",
     "fortnight": "fortnight fortnights",
     "month": "month months",
     "year": "year years yr yrs ys",
@@ -291,7 +293,8 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
     if word in _WHOLE or word == "all":
         return Fraction(1), i + 1
     ends = ("", ".", ",", "!", "?", "and", "or", "please")
-    if word == "the" and word_at(tokens, i - 1) == "for" and word_at(tokens, i + 2) in ends:
+    named = word == "the" and word_at(tokens, i - 1) == "for" and word_at(tokens, i + 1) != "day"
+    if named and word_at(tokens, i + 2) in ends:
         return Fraction(1), i + 1  # "away for the week"
     # "timer for have an hour": the recogniser's way to write "half"
     if word in _HALVES and word_at(tokens, i - 1) in ("", "for", "in"):

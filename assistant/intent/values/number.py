@@ -39,7 +39,9 @@ __all__ = [
 ]
 
 _MOST_POWER = 30
-_MEASURES = ("mm", "cm", "km", "ml", "cl", "mg", "kg", "lb", "oz")
+_MEASURES = frozenset(
+    "m mm cm km ml cl l g mg kg lb oz w kw kwh v mv hz khz mhz ghz kb mb gb tb kmh mph".split()
+)
 _DOZENS = ("dozen", "dozens", "dz", "dzs")
 _DIGIT_WORDS = UNITS | dict.fromkeys(ZEROS, 0) | {"oh": 0, "o": 0}
 _FIRST_WORDS = {"a", "an", "half", "quarter", "hundred", "point"} | {

@@ -27,7 +27,7 @@ def match_numeric(
         if named is not None and word_at(tokens, i).isdecimal():
             on = named.options[0]
             return exact_day(int(word_at(tokens, i)), on.month, on.day, named.end)
-    odd = _match_spaced(tokens, i) or _match_year_between(tokens, i)
+    odd = _match_spaced(tokens, i) or _match_year_between(tokens, i) or _match_compact(tokens, i)
     if odd is not None:
         return odd
     sure = sure or word_at(tokens, i - 1) == "on"
@@ -43,6 +43,14 @@ def match_numeric(
         return coming_day(month, day, today, end)
     year = full_year(int(parts[2]), today) if len(parts[2]) == 2 else int(parts[2])
     return exact_day(year, month, day, end)
+
+
+def _match_compact(tokens: Tokens, i: int) -> DayHit | None:
+    """20261016"""
+    text = word_at(tokens, i)
+    if len(text) != 8 or not text.isdecimal() or text[:2] not in ("19", "20"):
+        return None
+    return exact_day(int(text[:4]), int(text[4:6]), int(text[6:]), i + 1)
 
 
 def _match_spaced(tokens: Tokens, i: int) -> DayHit | None:

@@ -149,6 +149,10 @@ _ONCE = {
     "yearly": Recurrence("year"),
     "annually": Recurrence("year"),
     "annual": Recurrence("year"),
+    "semiannually": Recurrence("month", 6),
+    "semiannual": Recurrence("month", 6),
+    "biannually": Recurrence("month", 6),
+    "halfyearly": Recurrence("month", 6),
 }
 _PARTS = ("morning", "afternoon", "evening", "night")
 _GROUPS = {
@@ -268,6 +272,8 @@ def _match_once(tokens: Tokens, i: int, now: datetime) -> Hit | None:
     """Reads "daily", "once a week", "weekly on mondays", "monthly on the first"."""
     word = word_at(tokens, i)
     found, end = _ONCE.get(word), i + 1
+    if word in ("semi", "half", "bi") and word_at(tokens, i + 1) == "-":
+        found, end = _ONCE.get(word + word_at(tokens, i + 2)), i + 3
     if word == "once" and word_at(tokens, i + 1) in ("a", "an", "every", "per", "each"):
         found, end = _of_unit(UNITS_BY_WORD.get(word_at(tokens, i + 2), ""), 1), i + 3
     if found is None:
@@ -329,6 +335,9 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
             if place and place.value >= 2:
                 every, at = int(place.value), place.end
     part = word_at(tokens, at)
+    counted = not marked and i > 0 and match_number(tokens, i - 1) is not None
+    if counted:
+        return None  # "two nights", "three weekends"
     if (marked and part in _PARTS) or (part.endswith("s") and part[:-1] in _PARTS):
         return Recurrence("day", every, part=part.removesuffix("s")), at + 1
     plural = _is_plural(tokens, at)
@@ -344,8 +353,6 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
     plural = plural or (len(days) == 1 and word_at(tokens, end) in [f"{p}s" for p in _PARTS])
     if not (marked or plural or (whole and (through or len(days) > 1))):
         return None
-    if not marked and i and match_number(tokens, i - 1) is not None:
-        return None  # "three weekends"
     found = Recurrence("week", every, days)
     part = word_at(tokens, end)
     if part.removesuffix("s") in _PARTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.cardinal import Hit, Tokens, word_at
 from assistant.intent.values.number import match_number, plain
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import tokenize
@@ -57,6 +57,12 @@ def find_temperatures(text: str) -> list[Span[Temperature]]:
 
 def _match_temperature(tokens: Tokens, i: int, *, whole: bool) -> tuple[Temperature, int] | None:
     number = match_number(tokens, i)
+    if number is None and word_at(tokens, i) == "-" and not (i and tokens[i - 1].is_number):
+        below = match_number(tokens, i + 1, signed=False)  # "to - 20 degrees"
+        number = below and Hit(-below.value, below.end)
+        marks = (*_DEGREES, *_SCALES)
+        if number is None or word_at(tokens, number.end) not in marks or tokens[i].glued:
+            return None
     if number is None:
         return None
     end = number.end

@@ -123,6 +123,9 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
         return replace(fit, end=fit.end + closed)
     the = word_at(tokens, i) == "the"
     place = match_ordinal(tokens, i + the) or (match_below_hundred(tokens, i + 1) if the else None)
+    alone = digits_at(tokens, i)
+    if place is None and alone is not None and 24 < alone <= 31 and len(tokens[i].text) == 2:
+        place = Hit(alone, i + 1)  # "friday 31", which is no hour
     if place is None or not 1 <= place.value <= 31:
         return None
     # the one of this month even when it is past: the next may be a year away

@@ -21,6 +21,7 @@ from assistant.intent.values.clock import Clock, ClockHit, match_clock
 from assistant.intent.values.date import match_day
 from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
 from assistant.intent.values.duration import Length, match_length
+from assistant.intent.values.number import match_number
 from assistant.intent.values.ordinal import ORDINALS
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import fold, tokenize
@@ -62,6 +63,7 @@ _NOW = [
 _THROUGH = ("to", "till", "until", "through", "thru", "-")
 _CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
 _LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
+_HEDGES = ("about", "around", "roughly", "approximately", "exactly", "just", "under", "over")
 _AFTER_BARE = {
     *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
     *("called", "named", "labelled", "labeled", "with", "when", "so", "then", "because", "or"),
@@ -212,8 +214,15 @@ class _Reader:
             words = [token.text for token in self.tokens[i : i + len(phrase)]]
             if words == phrase:
                 return When(self.now, True, True), i + len(phrase)
+        ending = self._end_of(i)
+        if ending is not None:
+            return ending
         forward = word in ("in", "within", "after")
-        hit = self._length_at(i + 1 if forward else i)
+        start = self._after_hedges(i + 1) if forward else i
+        working = self._working_days(start, forward)
+        if working is not None:
+            return working
+        hit = self._length_at(start)
         if hit is None:
             return None
         length, end = hit.length, hit.end
@@ -236,6 +245,46 @@ class _Reader:
             return self._around(length, word, end)
         return None
 
+    def _after_hedges(self, i: int) -> int:
+        """Steps over "about" and "less than"."""
+        if word_at(self.tokens, i) in ("less", "more") and word_at(self.tokens, i + 1) == "than":
+            return i + 2
+        return i + 1 if word_at(self.tokens, i) in _HEDGES else i
+
+    def _end_of(self, i: int) -> Hit | None:
+        """Reads "end of tomorrow" as the last second of that day."""
+        at = skip(self.tokens, i, "the")
+        if word_at(self.tokens, at) != "end" or word_at(self.tokens, at + 1) != "of":
+            return None
+        day = self._day_at(at + 2)
+        weekday = weekday_at(self.tokens, skip(self.tokens, at + 2, "this", "next", "on"))
+        named = word_at(self.tokens, at + 2) in ("today", "tomorrow") or weekday is not None
+        if day is None or not day.options or not named:
+            return None
+        return When(_instant(day.options[0], time(23, 59, 59), self.now), True, True), day.end
+
+    def _working_days(self, i: int, forward: bool) -> Hit | None:
+        """Reads "in four business days", "3 working days from now"."""
+        count = match_number(self.tokens, i, signed=False)
+        if count is None or count.value.denominator != 1 or not 0 < count.value < 1000:
+            return None
+        word, end = word_at(self.tokens, count.end), count.end + 2
+        if word not in ("business", "working", "work"):
+            return None
+        if word_at(self.tokens, end - 1) not in ("day", "days"):
+            return None
+        if not forward:
+            follow = [token.text for token in self.tokens[end : end + 2]]
+            if follow[:1] not in (["later"], ["hence"]) and follow != ["from", "now"]:
+                return None
+            end += 2 if follow == ["from", "now"] else 1
+        day, left = self.now.date(), int(count.value)
+        while left:
+            day += timedelta(1)
+            left -= day.weekday() < 5
+        wall = self.now.timetz().replace(tzinfo=None)
+        return When(_instant(day, wall, self.now), True, True), end
+
     def _around(self, length: Length, word: str, at: int) -> Hit | None:
         """A length before or after another moment, or, at the end, before or after now."""
         if word in ("before", "after") and word_at(self.tokens, at + 1) in ("", ".", ",", "!"):
@@ -248,6 +297,8 @@ class _Reader:
         when, end = anchor
         if when is None:
             return None, end
+        if word == "from" and length.seconds and not when.has_time:
+            return None  # "3 minutes from today"
         moved = self._move(when.at, length, -1 if word == "before" else 1)
         return When(moved.at, True, when.has_time or bool(length.seconds)), end
 

@@ -134,7 +134,7 @@ def test_other_wordings(text: str, number: float) -> None:
             "twenty fifteen",
         ),
         *("one two three", "first", "21st", "twenty-first", "a few", "1/0", "5/5/2030", "7:30"),
-        *("hundred and", "five and", "five point", "1,00", "9" * 40, "two second", "a second"),
+        *("hundred and", "five and", "five point", "9" * 40, "two second", "a second"),
     ],
 )
 def test_what_is_not_one_number_is_refused(text: str) -> None:
