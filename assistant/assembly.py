@@ -13,6 +13,7 @@ from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.manager import Manager
+from assistant.dialogue.use_log import UseLog
 from assistant.errors import LlmError, MissingError
 from assistant.events import EventBus, Trouble
 from assistant.listening import Heard, Listener
@@ -54,6 +55,7 @@ class Assembly:
             history=History(cfg.dialogue),
             now=self.clock.now,
             emit=self.bus.emit,
+            use_log=self._use_log(),
         )
         self.troubles = [
             Trouble(code="state.set_aside", message=warning) for warning in self.state.warnings
@@ -61,6 +63,10 @@ class Assembly:
         self.troubles += self.registry.troubles
         self._voice: Voice | None = None
         self._listener: Listener | None = None
+
+    def _use_log(self) -> UseLog | None:
+        path = self.cfg.privacy.keep_log
+        return UseLog(Path(path).expanduser(), self.bus.emit) if path else None
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:

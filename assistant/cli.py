@@ -74,6 +74,17 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--record", metavar="WAV", type=Path, help="record 5 s and show levels")
     doctor.add_argument("--full", action="store_true", help="check the checksums of all models")
 
+    log_of_use = add("log", "Review the log of use that privacy.keep_log names.")
+    log_of_use.add_argument(
+        "action",
+        choices=("replay", "label"),
+        help="replay: understand all again and show what changed; label: put the intents right",
+    )
+    log_of_use.add_argument("file", metavar="FILE", type=Path, help="the log")
+    log_of_use.add_argument(
+        "--out", metavar="FILE", type=Path, help="labels, as assistant bench intents reads them"
+    )
+
     bench = add(
         "bench",
         "Measure accuracy and speed on labelled data; every row is scored. --set NAME is the label "
@@ -157,5 +168,6 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         "models": commands.models,
         "doctor": commands.doctor,
         "bench": commands.bench,
+        "log": commands.log_of_use,
     }
     return table[name]

@@ -303,3 +303,9 @@ def bench(args: argparse.Namespace) -> int:
     args.overrides = [text for text in args.overrides if "=" in text]
     args.set = named[-1] if named else "own"
     return benches.command(settings(args), args)
+
+
+def log_of_use(args: argparse.Namespace) -> int:
+    from assistant import log_review
+
+    return log_review.command(settings(args), args)

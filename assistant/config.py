@@ -305,6 +305,8 @@ class PrivacyConfig(Section):
     """Write what was said and answered into the log."""
     keep_audio: str = ""
     """Folder for a WAV of each utterance; "" keeps none."""
+    keep_log: str = ""
+    """File for what was said, understood and answered, for `assistant log`; "" keeps none."""
 
 
 class ServiceConfig(Section):

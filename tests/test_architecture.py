@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
     {"demo"},
     {"notify", "event_log"},
     {"service"},
-    {"doctor", "bench"},
+    {"doctor", "bench", "log_review"},
     {"commands"},
     {"cli"},
     {"__main__"},

@@ -16,6 +16,7 @@ from assistant.dialogue.memory import asks_about_oneself, recall
 from assistant.dialogue.prompts import concerns, facts
 from assistant.dialogue.reading import UNDO, Reader, Reading
 from assistant.dialogue.requests import unable
+from assistant.dialogue.use_log import Entry, UseLog
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
@@ -73,7 +74,9 @@ class Manager:
         history: History,
         now: Callable[[], datetime],
         emit: Callable[[Event], None],
+        use_log: UseLog | None = None,
     ) -> None:
+        """use_log: where each turn is kept; None keeps none."""
         self._state = state
         self._registry = registry
         self._understander = understander
@@ -86,11 +89,18 @@ class Manager:
         self._last_reply = ""
         self._last_utterance = ""
         self._utterance = ""
+        self._use_log = use_log
+        self._answered: tuple[int, Answer] | None = None
         self.talk_error: AssistantError | None = None
 
     def respond(self, text: str, *, turn: int, cancel: threading.Event) -> Answer:
         """Understands and acts; the text of the answer is generated as it is read."""
         self._utterance = text
+        answer = self._respond(text, turn, cancel)
+        self._answered = turn, answer
+        return answer
+
+    def _respond(self, text: str, turn: int, cancel: threading.Event) -> Answer:
         if not self.meaningful(text):
             return self._plain(turn, NONE, NOT_HEARD, "not_heard")
         reading = self._reader.read(text)
@@ -135,6 +145,22 @@ class Manager:
             self._last_reply = text
         self._context.spoken()
         self._last_utterance = self._utterance
+        if self._use_log is not None and self._answered is not None:
+            turn, answer = self._answered
+            self._use_log.add(self._entry(answer, text), turn)
+        self._answered = None
+
+    def _entry(self, answer: Answer, said: str) -> Entry:
+        return Entry(
+            time=self._now().isoformat(timespec="seconds"),
+            text=self._utterance,
+            intent=answer.intent.name,
+            slots=dict(answer.intent.slots),
+            score=round(answer.intent.score, 3),
+            source=answer.intent.source,
+            reply=said,
+            outcome=answer.outcome,
+        )
 
     def notices(self) -> list[str]:
         """What is to be said unasked, such as missed timers; each is given out once."""
