@@ -16,6 +16,8 @@ from assistant.dialogue.manager import Manager
 from assistant.dialogue.use_log import UseLog
 from assistant.errors import LlmError, MissingError
 from assistant.events import EventBus, Trouble
+from assistant.intent.base import Understander
+from assistant.intent.chain import Chain
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
@@ -43,10 +45,8 @@ class Assembly:
         self.clock = clock or Clock.system()
         self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
         self.registry = Registry.load(cfg, self.state)
-        self.understander = intent.create(
-            cfg.understand, self.registry.sentence_dirs, self.clock.now
-        )
         self.llm = self._language_model()
+        self.understander = Chain(self._understanders())
         self.manager = Manager(
             state=self.state,
             registry=self.registry,
@@ -67,6 +67,11 @@ class Assembly:
     def _use_log(self) -> UseLog | None:
         path = self.cfg.privacy.keep_log
         return UseLog(Path(path).expanduser(), self.bus.emit) if path else None
+
+    def _understanders(self) -> list[Understander]:
+        """From the surest to the one that is left to guess."""
+        grammar = intent.create(self.cfg.understand, self.registry.sentence_dirs, self.clock.now)
+        return [grammar]
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:
