@@ -107,6 +107,8 @@ class AsrConfig(Section):
     threads: Annotated[int, Field(ge=1, le=64)] = 1
     min_confidence: Fraction = 0.0
     """What was heard with less than this counts as not heard; vosk may give no figure."""
+    bias: Literal["off", "words", "sentences"] = "sentences"
+    """What helps it to hear: nothing, the words that can be said now, whole commands too."""
 
 
 class UnderstandConfig(Section):

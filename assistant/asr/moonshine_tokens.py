@@ -39,6 +39,12 @@ class Tokens:
         joined = b"".join(p for p in pieces if not (p[:1] == b"<" and p[-1:] == b">"))
         return joined.decode("utf-8", "replace").replace(SPACE, " ").strip()
 
+    def begins_word(self, token: int) -> bool:
+        """True for what cannot go on a word: a space, punctuation, the end."""
+        piece = self._pieces[token] if token < len(self._pieces) else b""
+        text = piece.decode("utf-8", "replace")
+        return token == END or text[:1] == SPACE or not text[:1].isalnum()
+
     def spell(self, text: str) -> tuple[int, ...]:
         """The tokens of a text as the network was taught them; a word begins with its space.
 

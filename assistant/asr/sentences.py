@@ -41,6 +41,16 @@ class WordNetwork:
         for template in sentences.templates:
             self.ends.add(self._add(template, 0))
 
+    def takes(self, words: Sequence[str]) -> bool:
+        """Whether the words are one of the sentences."""
+        nodes = self.closure([0])
+        for word in words:
+            after = [n for node in nodes for said, n in self.arcs[node] if said in (word, FREE)]
+            if not after:
+                return False
+            nodes = self.closure(after)
+        return not self.ends.isdisjoint(nodes)
+
     def closure(self, nodes: Sequence[int]) -> frozenset[int]:
         """The nodes and those that are reached from them without a word."""
         found = set(nodes)

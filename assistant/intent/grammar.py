@@ -19,6 +19,7 @@ from assistant.intent.base import Intent, Understander
 from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.sentence_file import Block, SentenceFile
 from assistant.intent.slot_types import PARSERS, parse_slot
+from assistant.intent.spoken_forms import spoken
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,10 @@ class Grammar(Understander):
             return exact.intent
         match = (self._best(bare, text) if bare != whole else None) or exact
         return match.intent if match else None
+
+    def spoken(self) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        """Templates of what can be said, and their lists, as ``spoken_forms`` writes them."""
+        return spoken(self._blocks(), PARSERS)
 
     def _best(self, text: str, original: str) -> _Match | None:
         assert self._recognize is not None, "load() comes before understand()"
