@@ -134,6 +134,9 @@ def month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
     return _MONTHS[word], i + 2 if word_at(tokens, i + 1) == "." else i + 1
 
 
+_AFTER_MONTH = ("", ".", ",", "?", "!", "at", "for", "from", "to", "and", "in", "until")
+
+
 def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
     """1 to 31 as an ordinal or number."""
     place = match_ordinal(tokens, skip(tokens, i, "the"))
@@ -146,7 +149,10 @@ def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
         fits = len(tokens[i].text) <= 2 and 1 <= digits <= 31
         return (int(digits), i + 1) if fits and word_at(tokens, i + 1) != ":" else None
     words = match_below_hundred(tokens, i)
-    if words is None or words.value > 31 or word_at(tokens, words.end) in ("may", "march"):
+    if words is None or words.value > 31:
+        return None
+    verb = word_at(tokens, words.end) in ("may", "march") and words.value < 13
+    if verb and word_at(tokens, words.end + 1) not in _AFTER_MONTH:
         return None  # "one may ask"
     return int(words.value), words.end
 

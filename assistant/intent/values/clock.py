@@ -16,6 +16,7 @@ from assistant.intent.values.cardinal import (
     Tokens,
     digits_at,
     match_below_hundred,
+    match_integer,
     word_at,
 )
 
@@ -264,7 +265,12 @@ def _match_colons(tokens: Tokens, i: int) -> ClockHit | None:
 
 
 def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
-    """Reads "seven", "seven thirty", "seven oh five", "twenty two hundred hours"."""
+    """Reads "seven", "seven thirty", "seven oh five", "twenty two hundred hours", and
+    "six hundred and forty five", which is 645 as some recognisers spell it out."""
+    whole = match_integer(tokens, i) if tokens[i].is_word and tokens[i].text != "a" else None
+    if whole is not None and 100 <= whole.value < 2400 and word_at(tokens, whole.end) != "hours":
+        spelled = _clock(int(whole.value) // 100, int(whole.value) % 100)
+        return _hit(spelled, whole.end, bare=True)
     hour = _match_count(tokens, i, 24)
     if hour is None or not tokens[i].is_word:
         return None

@@ -51,6 +51,9 @@ def match_day_part(tokens: Tokens, i: int, now: datetime) -> PartHit | None:
     if word in ("tonight", "tonite"):
         options = (today - timedelta(1), today) if now.hour < NIGHT_ENDS else (today,)
         return PartHit("night", DayHit(options, i + 1), i + 1, alone=False)
+    if word == "last" and word_at(tokens, i + 1) == "night":
+        # before dawn the night that goes on is not the last one
+        return PartHit("night", DayHit((today - timedelta(1),), i + 2), i + 2, alone=False)
     at = i
     if word == "this":
         at += 1

@@ -171,6 +171,10 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     joined = before in ("and", "&", ",") and (between or not _ends_length(tokens, start - 1))
     if joined and (_ends_number(tokens, start - 1) or _unit_at(tokens, start - 2)):
         return True  # "aching minutes and ten seconds"
+    decade = tokens[start].text.endswith("0") and word_at(tokens, start + 1) == "s"
+    if decade and end == start + 2 and tokens[start + 1].glued:
+        # "songs of the 80s" and "60s pop"
+        return before in ("the", "from", "of") or after not in _ENDS
     if before in _HALVES or after == "old" or (after == "-" and word_at(tokens, end + 1) == "old"):
         return True
     if _unit_follows(tokens, end):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 from assistant.intent.values.calendar_day import (
@@ -40,7 +41,12 @@ def match_numeric(
     if month > 12 or (day_first and day <= 12):
         month, day = day, month
     if len(parts) == 2:
-        return coming_day(month, day, today, end)
+        # "4/2 = 2" and "1/2 cup" are no days
+        if word_at(tokens, end) in ("=", "+", "*") or word_at(tokens, i - 1) in ("=", "+", "*"):
+            return None
+        found = coming_day(month, day, today, end)
+        fraction = int(parts[0]) < int(parts[1]) <= 4
+        return replace(found, loose=True) if found and fraction else found
     year = full_year(int(parts[2]), today) if len(parts[2]) == 2 else int(parts[2])
     return exact_day(year, month, day, end)
 

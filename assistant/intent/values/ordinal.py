@@ -35,7 +35,7 @@ def _ordinal_words() -> dict[str, int]:
     return words
 
 
-ORDINALS = _ordinal_words()
+ORDINALS = _ordinal_words() | {"nineth": 9, "twelveth": 12, "eigth": 8}
 SUFFIXES = ("st", "nd", "rd", "th")
 
 

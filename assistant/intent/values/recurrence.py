@@ -249,6 +249,7 @@ def _match_days(tokens: Tokens, i: int, now: datetime, *, whole: bool) -> Hit | 
     """The days alone, or the distance."""
     i = skip(tokens, i, "on", "the")
     hits = (
+        _match_day_of_year(tokens, i),
         _match_once(tokens, i, now),
         _match_named_days(tokens, i, whole=whole),
         _match_distance(tokens, i),
@@ -351,7 +352,9 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
     through = any(tokens[k].text in _THROUGH for k in range(at, end))
     # "tuesday afternoons"
     plural = plural or (len(days) == 1 and word_at(tokens, end) in [f"{p}s" for p in _PARTS])
-    if not (marked or plural or (whole and (through or len(days) > 1))):
+    first = _days_at(tokens, at)
+    listed = first is not None and first[1] < end
+    if not (marked or plural or (whole and (through or listed))):
         return None
     found = Recurrence("week", every, days)
     part = word_at(tokens, end)
@@ -397,6 +400,18 @@ def _days_at(tokens: Tokens, i: int) -> tuple[tuple[int, ...], int] | None:
             span = (last[0] - named[0]) % 7
             return tuple((named[0] + step) % 7 for step in range(span + 1)), last[1]
     return (named[0],), named[1]
+
+
+def _match_day_of_year(tokens: Tokens, i: int) -> Hit | None:
+    """Reads "june fifth every year"."""
+    month_day = match_month_day(tokens, i, date(2000, 1, 1))
+    if month_day is None or not month_day.options:
+        return None
+    at, on = month_day.end, month_day.options[0]
+    if word_at(tokens, at) in _EVERY and word_at(tokens, at + 1) == "year":
+        return Recurrence("year", day=on.day, month=on.month), at + 2
+    yearly = word_at(tokens, at) in ("yearly", "annually")
+    return (Recurrence("year", day=on.day, month=on.month), at + 1) if yearly else None
 
 
 def _match_distance(tokens: Tokens, i: int) -> Hit | None:

@@ -35,7 +35,8 @@ _TOKEN = re.compile(
   | (?<=\d\.)\d+|\d+(?=(?:\.\d+){2})         # the parts of 192.168.0.1
   | \d+(?:\.\d+)?                            # 7, 0.5 (and 7.30)
   | (?<![^\W_])[ap]\.\s?m(?![^\W_])\.?       # a.m.
-  | (?<![^\W_])to(?:[ -](?:morrow|night)|-day)(?![^\W_])  # as some recognisers write them
+  | (?<![^\W_])to(?:[ -](?:morrow|night)|-day)(?![^\W_])(?!\ (?:light|mode|shift))
+                                             # as some recognisers write them
   | [¼½¾⅐-⅞]                                 # fractions in one sign
   | [^\W\d_]+(?:'[^\W\d_]+)*                 # words, o'clock
   | [^\s\w]                                  # one sign

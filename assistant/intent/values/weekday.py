@@ -184,6 +184,8 @@ def match_nth_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         firsts, end = [date(year, month[0], 1) for year in years], month[1]
     elif shift := month_shift(tokens, at):
         firsts, end = [add_months(today.replace(day=1), shift[0])], shift[1]
+    elif word_at(tokens, at) == "month" and word_at(tokens, at - 1) == "the":
+        firsts, end = [add_months(today.replace(day=1), later) for later in (0, 1)], at + 1
     else:
         return None
     days = [nth_in_month(first, weekday, int(place.value)) for first in firsts]

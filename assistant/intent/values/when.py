@@ -9,22 +9,22 @@ minutes and seconds ("in 3 hours") are elapsed time; days and longer keep the wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
 from assistant.intent.values.calendar_day import DayHit, add_months, skip, year_at
-from assistant.intent.values.cardinal import Tokens, digits_at, match_below_hundred, word_at
+from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import Clock, ClockHit, match_clock
 from assistant.intent.values.date import match_day
 from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
+from assistant.intent.values.doubt import CUES, LINKS, Doubts, is_cue
 from assistant.intent.values.duration import Length, match_length
 from assistant.intent.values.number import match_number
-from assistant.intent.values.ordinal import ORDINALS
 from assistant.intent.values.span import Span
-from assistant.intent.values.tokens import fold, tokenize
+from assistant.intent.values.tokens import Token, fold, tokenize
 from assistant.intent.values.weekday import weekday_at
 
 
@@ -60,9 +60,6 @@ _NOW = [
         "asap",
     )
 ]
-_THROUGH = ("to", "till", "until", "through", "thru", "-")
-_CUES = ("at", "by", "for", "until", "till", "around", "about", "before", "from", "@", "after")
-_LINKS = ("at", "on", "in", "for", "by", "the", ",", "@", "around", "about", "-")
 _HEDGES = ("about", "around", "roughly", "approximately", "exactly", "just", "under", "over")
 _AFTER_BARE = {
     *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
@@ -89,7 +86,7 @@ def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | N
         hit = reader.longest(start, bare=True)
         if hit is not None and hit[1] == len(tokens):
             return hit[0]
-        if word_at(tokens, start) not in (*_LINKS, *_CUES):
+        if word_at(tokens, start) not in (*LINKS, *CUES):
             return None
         start += 1
 
@@ -111,18 +108,17 @@ def find_times(text: str, now: datetime, *, day_first: bool = False) -> list[Spa
     """All moments named in a sentence, from left to right; the ends of ranges are left out."""
     tokens = tokenize(text)
     reader = _Reader(tokens, now, day_first)
+    doubts = Doubts(tokens, reader.clock_at, reader.day_at, reader.length_at)
     spans: list[Span[When]] = []
     i, chosen = 0, -1
     while i < len(tokens):
-        cued = word_at(tokens, i - 1) in _CUES or (
-            chosen == i - 1 and word_at(tokens, chosen) == "or"
-        )
+        cued = is_cue(tokens, i - 1) or (chosen == i - 1 and word_at(tokens, chosen) == "or")
         hit = reader.longest(i, bare=cued)
         if hit is None:
             i += 1
             continue
         when, end = hit
-        if when is not None and not reader.is_unsure(i, end):
+        if when is not None and not doubts.about(i, end):
             spans.append(Span(tokens[i].start, tokens[end - 1].end, when))
         i = chosen = end
     return spans
@@ -140,11 +136,12 @@ class _Reader:
     def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:
         if now.utcoffset() is None:
             raise ValueError("now must have a time zone")
-        self.tokens, self.now = tokens, now
+        self.tokens = tokens = [_unowned(tokens, i) for i in range(len(tokens))]
+        self.now = now
         # the same place is looked at many times
-        self._length_at = cache(lambda i: match_length(tokens, i))
-        self._clock_at = cache(lambda i: match_clock(tokens, i))
-        self._day_at = cache(lambda i: match_day(tokens, i, now.date(), day_first=day_first))
+        self.length_at = cache(lambda i: match_length(tokens, i))
+        self.clock_at = cache(lambda i: match_clock(tokens, i))
+        self.bare_day_at = cache(lambda i: match_day(tokens, i, now.date(), day_first=day_first))
 
     def longest(self, i: int, *, bare: bool) -> Hit | None:
         """The longest moment that begins at token i; a bare hour only when ``bare``."""
@@ -159,53 +156,6 @@ class _Reader:
         return (
             pieces if pieces[1] > distance[1] or (pieces[1] == distance[1] and timed) else distance
         )
-
-    def is_unsure(self, start: int, end: int) -> bool:
-        """True for one end of a range ("from 7 to 8") and for what is counted or goes on
-        from a number ("the first sunday", "two mondays later", "on 15 at 8:00")."""
-        before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
-        counted = weekday_at(self.tokens, start) or word_at(self.tokens, start) in ORDINALS
-        if (counted and _is_count(self.tokens, start - 1)) or before in ("past", "pass", "passed"):
-            return True
-        if self._follows_days(start):
-            return True
-        if word_at(self.tokens, start - 3) == "on" and _is_count(self.tokens, start - 2):
-            return before in _CUES
-        if self._ends_days(start, end):
-            return True
-        if after in ("to", "till", "until", "-", "and") and self._clock_at(end + 1):
-            return after != "and" or before == "between"
-        return before in ("to", "and", "till", "-") and any(
-            (hit := self._clock_at(i)) and hit.end == start - 1
-            for i in range(max(0, start - 6), start - 1)
-        )
-
-    def _ends_days(self, start: int, end: int) -> bool:
-        """True for one end of "between the 3rd and the 5th", "from monday to friday"."""
-        before, after = word_at(self.tokens, start - 1), word_at(self.tokens, end)
-        if before == "the":
-            start, before = start - 1, word_at(self.tokens, start - 2)
-        if before in ("between", "from") and after in (*_THROUGH, "and"):
-            return bool(self._day(end + 1)) and (after != "and" or before == "between")
-        if before not in (*_THROUGH, "and"):
-            return False
-        opener = "between" if before == "and" else "from"
-        return any(
-            word_at(self.tokens, i - 1) == opener
-            and (hit := self._day(i)) is not None
-            and hit.end == start - 1
-            for i in range(max(1, start - 8), start - 1)
-        )
-
-    def _follows_days(self, start: int) -> bool:
-        """True for the rest of a distance that was misheard: "and three days at five pm"."""
-        end = start
-        while word_at(self.tokens, end - 1) in _LINKS:
-            end -= 1
-        if end == start:
-            return False
-        lengths = (self._length_at(i) for i in range(max(0, end - 5), end))
-        return any(hit and hit.end == end and not hit.length.seconds for hit in lengths)
 
     def relative(self, i: int) -> Hit | None:
         """Reads "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
@@ -222,7 +172,7 @@ class _Reader:
         working = self._working_days(start, forward)
         if working is not None:
             return working
-        hit = self._length_at(start)
+        hit = self.length_at(start)
         if hit is None:
             return None
         length, end = hit.length, hit.end
@@ -256,7 +206,7 @@ class _Reader:
         at = skip(self.tokens, i, "the")
         if word_at(self.tokens, at) != "end" or word_at(self.tokens, at + 1) != "of":
             return None
-        day = self._day_at(at + 2)
+        day = self.bare_day_at(at + 2)
         weekday = weekday_at(self.tokens, skip(self.tokens, at + 2, "this", "next", "on"))
         named = word_at(self.tokens, at + 2) in ("today", "tomorrow") or weekday is not None
         if day is None or not day.options or not named:
@@ -318,7 +268,7 @@ class _Reader:
     def _distant_day(self, i: int) -> DayHit | None:
         """Reads "in two days", "a week from tomorrow": a distance in days as a day."""
         hit = self.relative(i)
-        length = self._length_at(i) or self._length_at(i + 1)
+        length = self.length_at(i) or self.length_at(i + 1)
         if hit is None or hit[0] is None or length is None or length.length.seconds:
             return None
         return DayHit((hit[0].at.date(),), hit[1])
@@ -329,12 +279,12 @@ class _Reader:
         day: DayHit | None = None
         part, named_day, end, at = "", False, i, i
         while at < len(self.tokens):
-            clock_hit = None if clock else self._surely(self._clock_at(at))
-            day_hit = None if named_day else self._surely(self._day(at))
+            clock_hit = None if clock else self._surely(self.clock_at(at))
+            day_hit = None if named_day else self._surely(self.day_at(at))
             part_hit = None if part else match_day_part(self.tokens, at, self.now)
             if part_hit and part_hit.alone and not (clock or day):
                 follow = self._after_links(part_hit.end)
-                part_hit = part_hit if self._clock_at(follow) else None
+                part_hit = part_hit if self.clock_at(follow) else None
             ends = [hit.end if hit else 0 for hit in (clock_hit, day_hit, part_hit)]
             best = max(ends)
             if not best:
@@ -348,7 +298,7 @@ class _Reader:
             elif day_hit and ends[1] == best:
                 day, named_day = day_hit, True
             elif clock_hit:
-                clock, bare = clock_hit, bare or word_at(self.tokens, at - 1) in _CUES
+                clock, bare = clock_hit, bare or is_cue(self.tokens, at - 1)
             at = end = best
             if clock and day and day.yearless and day.options and best == ends[0]:
                 year = year_at(self.tokens, end, self.now.date())
@@ -366,12 +316,14 @@ class _Reader:
         if hit is None or not (hit.loose or (isinstance(hit, ClockHit) and hit.bare)):
             return hit
         counts = isinstance(hit, DayHit)
-        if word_at(self.tokens, hit.end) in _AFTER_BARE or (not counts and self._day(hit.end)):
+        if counts and word_at(self.tokens, hit.end) in ("alarm", "reminder"):
+            return None  # "the first alarm"
+        if word_at(self.tokens, hit.end) in _AFTER_BARE or (not counts and self.day_at(hit.end)):
             return hit if not (counts and weekday_at(self.tokens, hit.end)) else None
         return hit if match_day_part(self.tokens, hit.end, self.now) else None
 
-    def _day(self, i: int) -> DayHit | None:
-        hit = self._day_at(i)
+    def day_at(self, i: int) -> DayHit | None:
+        hit = self.bare_day_at(i)
         weekday = weekday_at(self.tokens, i)
         if weekday is not None and hit is not None and hit.end == weekday[1]:
             # "friday in two weeks": the Friday of that week
@@ -388,7 +340,7 @@ class _Reader:
         return distant
 
     def _after_links(self, i: int) -> int:
-        while word_at(self.tokens, i) in _LINKS:
+        while word_at(self.tokens, i) in LINKS:
             i += 1
         return i
 
@@ -445,15 +397,27 @@ class _Reader:
         return When(at, True, False)
 
 
+_OWNERS = frozenset(
+    """today tomorrow yesterday tonight morning afternoon evening night monday tuesday wednesday
+    thursday friday saturday sunday weekend""".split()
+)
+
+
+def _unowned(tokens: Tokens, i: int) -> Token:
+    """The token as the day that owns something: "tomorrow's weather", "todays news"."""
+    text = tokens[i].text
+    if text in ("todays", "tomorrows", "tonights", "yesterdays"):
+        return replace(tokens[i], text=text[:-1])
+    owner = text.removesuffix("'s")
+    relative = word_at(tokens, i - 1) in ("this", "next", "last")
+    if owner != text and (owner in _OWNERS or (owner in ("week", "month", "year") and relative)):
+        return replace(tokens[i], text=owner)
+    return tokens[i]
+
+
 def _in_week_of(day: DayHit, weekday: int, end: int) -> DayHit:
     on = day.options[0]
     return DayHit((on + timedelta(weekday - on.weekday()),), end)
-
-
-def _is_count(tokens: Tokens, i: int) -> bool:
-    if word_at(tokens, i) in ORDINALS or match_below_hundred(tokens, i):
-        return True
-    return digits_at(tokens, i) is not None
 
 
 def _instant(day: date, wall: time, now: datetime) -> datetime:

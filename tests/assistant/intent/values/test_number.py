@@ -111,6 +111,13 @@ def test_decimals_are_read_back(whole: int, decimals: int) -> None:
         ("-12", -12),
         ("−3.5", -3.5),
         ("１２", 12),
+        ("- 12", -12),
+        ("5,50", 5.5),
+        ("12,34,567", 1_234_567),
+        ("1.5b", 1_500_000_000),
+        ("two hundred and three dozen", 236),
+        ("a million and a quarter million", 1_250_000),
+        ("two hundred forty fifths", 200 / 45),
     ],
 )
 def test_other_wordings(text: str, number: float) -> None:
@@ -220,3 +227,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     parse_ordinal(text)
     for span in [*find_numbers(text), *find_ordinals(text)]:
         assert 0 <= span.start < span.end <= len(text)
+
+
+def test_parts_of_addresses_and_measures() -> None:
+    assert [span.value for span in find_numbers("ping 10.0.7.12 twice")] == [10, 0, 7, 12]
+    assert find_numbers("a 5m rope and 3gb") == []

@@ -7,6 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assistant.intent.values.recurrence import find_recurrences, parse_recurrence
 
@@ -85,6 +87,10 @@ def test_distances(text: str, unit: str, every: int, at: str | None) -> None:
         ("the last friday of every month", {"unit": "month", "days": [4], "place": -1}),
         ("every second monday of the month", {"unit": "month", "days": [0], "place": 2}),
         ("every may 5th at 8 am", {"unit": "year", "month": 5, "day": 5, "at": "08:00"}),
+        ("june fifth every year", {"unit": "year", "month": 6, "day": 5}),
+        ("tuesday afternoons", {"unit": "week", "days": [1]}),
+        ("weeknights at 8", {"unit": "week", "days": WORKDAYS, "at": "20:00"}),
+        ("semi-annually", {"unit": "month", "every": 6}),
         ("yearly on the 24th of december", {"unit": "year", "month": 12, "day": 24}),
     ],
 )
@@ -108,6 +114,9 @@ def test_days_of_longer_spans(text: str, wanted: dict[str, Any]) -> None:
         "every evening at 7 am",
         "every two hours at noon",
         "the first of may",
+        "weekend",
+        "this weekend",
+        "two nights",
         "",
     ],
 )
@@ -157,4 +166,19 @@ def test_they_are_found_in_sentences() -> None:
         "every weekday at seven",
         "on weekends at nine",
     ]
-    assert find_recurrences("i worked from monday to friday last week", NOW) == []
+    for once in ("i worked from monday to friday last week", "a hotel for three nights"):
+        assert find_recurrences(once, NOW) == []
+
+
+WORDS = (
+    "every each other second day days week weekday weekdays weekends monday fridays and to at on "
+    "the first last of month 7 seven am evening mornings except hours two year daily once a"
+)
+
+
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=9).map(" ".join))
+def test_any_mix_of_its_words_is_read_or_refused(text: str) -> None:
+    found = parsed(text)
+    assert found is None or found["every"] >= 1
+    for span in find_recurrences(text, NOW):
+        assert 0 <= span.start < span.end <= len(text)
