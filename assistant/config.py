@@ -151,7 +151,7 @@ class DialogueConfig(Section):
     max_sentences: Annotated[int, Field(ge=1, le=100)] = 3
     """Longest answer; what is generated is what is spoken, nothing is computed beyond it."""
     double_check: bool = True
-    """Questions of fact are answered twice; where the answers differ: "I'm not sure"."""
+    """Answers to questions of fact are told as far as it is sure of them, else "I'm not sure"."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.2
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
     top_k: Annotated[int, Field(ge=0)] = 40

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assistant.config import DialogueConfig, KvConfig, LlmConfig
-from assistant.dialogue.doubt import NOT_SURE, agree, asks_fact
+from assistant.dialogue.doubt import NOT_SURE, Surety, asks_fact
 from assistant.dialogue.history import Exchange, History, fitting
 from assistant.dialogue.prompts import EXAMPLES, as_written, system_text
 from assistant.dialogue.speakable import repeats, speakable
@@ -85,8 +85,8 @@ class LanguageModel:
         history: the conversation so far; as much of it as fits is used, nothing is added.
         cancel: ends the answer at once, silently.
 
-        A question of fact is answered twice, and where the answers differ it is not sure. A
-        sentence that claims an action is replaced by an honest one. Where the answer has
+        Of the answer to a question of fact only what the model is sure of is told. A sentence
+        that claims an action is replaced by an honest one. Where the answer has
         reached its greatest length, it ends with its last whole sentence; it has at most
         ``dialogue.max_sentences``.
 
@@ -99,19 +99,11 @@ class LanguageModel:
         cancel = cancel or threading.Event()
         exchanges = history.exchanges() if history is not None else ()
         # What was said before may hold the answer ("what is my name"); that is not doubted.
-        doubt = self._dialogue.double_check and not exchanges and asks_fact(user_text)
-        check = ""
-        if doubt:
-            plain = self._attempt(self._engine, user_text, facts, (), cancel)
-            check = next(plain, "")
-            plain.close()
-        shown = EXAMPLES if doubt else exchanges
-        sentences = self._attempt(self._engine, user_text, facts, shown, cancel)
-        first = next(sentences, None)
-        if doubt and first is not None and not agree(user_text, first, check):
-            sentences.close()
-            yield NOT_SURE
+        if self._dialogue.double_check and not exchanges and asks_fact(user_text):
+            yield from self._surely(self._engine, user_text, facts, cancel)
             return
+        sentences = self._attempt(self._engine, user_text, facts, exchanges, cancel)
+        first = next(sentences, None)
         if first is not None and repeats(first, exchanges):
             # A small model sticks to what it once said. Alone, the question gets its answer.
             sentences.close()
@@ -120,6 +112,22 @@ class LanguageModel:
         if first is not None:
             yield first
             yield from sentences
+
+    def _surely(
+        self, engine: Engine, question: str, facts: Sequence[str], cancel: threading.Event
+    ) -> Iterator[str]:
+        """The sentences of the answer before the first one that it is not sure of."""
+        surety = Surety(question)
+        sentences = self._attempt(engine, question, facts, EXAMPLES, cancel, surety)
+        told = False
+        for sentence in sentences:
+            if not surety.holds(sentence):
+                break
+            told = True
+            yield sentence
+        sentences.close()
+        if not told and not cancel.is_set():
+            yield NOT_SURE
 
     def close(self) -> None:
         """Frees the model and ends a reply that is still running. May be called twice."""
@@ -191,6 +199,7 @@ class LanguageModel:
         facts: Sequence[str],
         exchanges: Sequence[Exchange],
         cancel: threading.Event,
+        surety: Surety | None = None,
     ) -> Generator[str]:
         """One run of the model over the conversation and the text."""
         assert self._session is not None
@@ -199,7 +208,7 @@ class LanguageModel:
             return
         prompt = self._prompt(engine, user_text, facts, exchanges)
         self._rewind(self._session, prompt)
-        worker = _Worker(self._session, prompt, self._dialogue, engine)
+        worker = _Worker(self._session, prompt, self._dialogue, engine, surety)
         self._worker = worker
         try:
             pieces = self._read(worker, cancel)
@@ -284,7 +293,9 @@ class _Worker(threading.Thread):
         prompt: list[int],
         cfg: DialogueConfig,
         engine: Engine,
+        surety: Surety | None,
     ) -> None:
+        """surety: notes how sure the model is of each token; it then says what is likeliest."""
         # A daemon: a stuck model must not keep the program from ending.
         super().__init__(name="llm", daemon=True)
         self.pieces: queue.SimpleQueue[str | Exception | None] = queue.SimpleQueue()
@@ -294,17 +305,22 @@ class _Worker(threading.Thread):
         self._prompt = prompt
         self._cfg = cfg
         self._engine = engine
+        self._surety = surety
 
     def run(self) -> None:
+        surety = self._surety
         try:
             for token in self._session.generate(
                 self._prompt,
                 max_new_tokens=self._cfg.max_tokens,
-                sampling=_sampling(self._cfg),
+                sampling=_sampling(self._cfg) if surety is None else None,
                 stop_texts=_ROLE_STOPS,
                 cancel=self.cancel,
-                allowed=self._engine.text_mask(),
+                # without a mask the logits of all tokens are there to be looked at
+                allowed=self._engine.text_mask() if surety is None else None,
             ):
+                if surety is not None:
+                    surety.add(token.text, _log_probability(self._session, token.id))
                 self.pieces.put(token.text)
             self.cut = self._session.finish in ("length", "context")
         except Exception as e:  # handed to the reader, which raises it
@@ -338,6 +354,14 @@ def _kv_settings(kv: KvConfig) -> dict[str, Any]:
     if kv.mode == "adaptive":
         settings |= {"budget_bits": kv.budget_bits, "controller": kv.controller}
     return settings
+
+
+def _log_probability(session: Session, token: int) -> float:
+    """Of the token that was just chosen."""
+    import numpy as np
+
+    logits = session.logits()
+    return float(logits[token] - np.logaddexp.reduce(logits, dtype=np.float64))
 
 
 def _sampling(cfg: DialogueConfig) -> Sampling:

@@ -19,6 +19,7 @@ class Script:
     """A model backend. prompts: the tokens of every forward call, in order.
 
     gate: called before every token; it may wait or raise.
+    peak: logit of the token that comes, where all others have 0.
     """
 
     isa, prefill_chunk = "script", 16
@@ -27,6 +28,7 @@ class Script:
         self.n_vocab = n_vocab
         self.prompts: list[list[int]] = []
         self.gate: Callable[[], None] = lambda: None
+        self.peak = 99.0
         self.closed = False
         self._queue: deque[int] = deque()
 
@@ -57,7 +59,7 @@ class ScriptedCache:
         self.length = n_past + len(tokens)
         logits = np.zeros((rows, self._script.n_vocab), np.float32)
         if rows:
-            logits[:, self._script.next()] = 99
+            logits[:, self._script.next()] = self._script.peak
         return logits
 
     def truncate(self, n: int) -> None:

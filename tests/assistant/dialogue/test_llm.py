@@ -352,21 +352,40 @@ def test_a_sentence_is_said_once(make: Make) -> None:
     assert "".join(said) == "The cat sat down there. Fine. Fine. Then it left."
 
 
-def test_facts_that_are_said_twice_alike_are_told(make: Make) -> None:
-    said = make().answer(
-        "It is Lima.", "It is Lima. It is big.", user="what is the capital of Peru"
-    )
-    assert "".join(said) == "It is Lima. It is big."
+CAPITAL = "what is the capital of Peru"
 
 
-def test_facts_that_change_are_not_told(make: Make) -> None:
-    said = make().answer("It is Lima.", "It is Cusco. Nice.", user="what is the capital of Peru")
-    assert said == [NOT_SURE]
+def test_facts_that_it_is_sure_of_are_told(make: Make) -> None:
+    assert make().answer("It is Lima. I like it.", user=CAPITAL) == ["It is Lima.", " I like it."]
+
+
+def test_facts_that_it_is_not_sure_of_are_not_told(make: Make) -> None:
+    llm = make()
+    llm.load()
+    llm.script.peak = 1.0
+    assert llm.answer("It is Cusco. Nice.", user=CAPITAL) == [NOT_SURE]
+
+
+def test_it_ends_where_it_is_no_longer_sure(make: Make) -> None:
+    llm = make()
+    llm.load()
+    left = len("It is Lima. ")
+
+    def gate() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            llm.script.peak = 1.0
+
+    llm.script.gate = gate
+    assert llm.answer("It is Lima. It was built by Incas.", user=CAPITAL) == ["It is Lima."]
 
 
 def test_the_double_check_can_be_switched_off(make: Make) -> None:
-    llm = make(double_check=False)
-    assert llm.answer("It is Cusco.", user="what is the capital of Peru") == ["It is Cusco."]
+    llm = make(double_check=False, temperature=0.0)
+    llm.load()
+    llm.script.peak = 1.0
+    assert llm.answer("It is Cusco.", user=CAPITAL) == ["It is Cusco."]
 
 
 def test_what_was_told_before_is_not_doubted(make: Make) -> None:
