@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +25,8 @@ class HomeGrammar(Understander):
     The names of intents and slots are Home Assistant's with "home." before them. Added
     are the slots ``here`` (True: the room of this device is meant), ``everywhere`` (True:
     the whole home) and, for questions, ``response``: "any", "all", "which", "how_many",
-    "one", "one_yesno", "where". Two more intents: "home.several" with ``commands``, a list
+    "one", "one_yesno", "where"; ``said`` is a per cent beyond 0 or 100 that was made 0 or
+    100. Two more intents: "home.several" with ``commands``, a list
     of {"intent", "slots"}, and "home.unknown_name" (``Unknowns``).
     """
 
@@ -52,6 +54,8 @@ class HomeGrammar(Understander):
         names = self._current_names()
         whole = normalize(text)
         ways = [plain(said) for said in dict.fromkeys((strip_courtesy(whole), whole))]
+        if " and a half" in whole:
+            ways.append(_HALF.sub(_point_five, ways[0]))
         for words in filter(None, ways):
             mentions = list(names.mentions(words))
             intent = self._understand(words, mentions, text) or several(
@@ -59,6 +63,11 @@ class HomeGrammar(Understander):
             )
             if intent is not None:
                 return intent
+        if (clamped := _clamped(ways[0])) is not None:
+            words, said = clamped
+            intent = self._understand(words, list(names.mentions(words)), text)
+            if intent is not None:
+                return Intent(intent.name, {**intent.slots, "said": said})
         bare = _without_wish(ways[0])
         mentions = list(names.mentions(bare))
         if bare != ways[0] and (intent := self._understand(bare, mentions, text)):
@@ -66,11 +75,14 @@ class HomeGrammar(Understander):
         return self._unknowns.find(bare, mentions, names) if bare else None
 
     def _part(self, words: str, text: str) -> Intent | None:
-        return self._understand(words, list(self._names.mentions(words)), text)
+        """The intent of some words of ``text``; a name alone is none."""
+        return self._understand(words, list(self._names.mentions(words)), text, bare=False)
 
-    def _understand(self, words: str, mentions: Sequence[Mention], text: str) -> Intent | None:
+    def _understand(
+        self, words: str, mentions: Sequence[Mention], text: str, *, bare: bool = True
+    ) -> Intent | None:
         assert self._matcher is not None
-        fit = self._matcher.best(words, mentions)
+        fit = self._matcher.best(words, mentions, bare=bare)
         if fit is None:
             return None
         slots = _slots(fit, text)
@@ -102,6 +114,25 @@ _WARM_UP = (
     "set the color temperature to twenty seven hundred kelvin",
     "turn off the lights in five minutes",
 )
+
+_HALF = re.compile(r"(?P<digit>\d)? and a half\b")
+
+
+def _point_five(half: re.Match[str]) -> str:
+    return f"{half['digit']}.5" if half["digit"] else " point five"
+
+
+_PERCENT = re.compile(r"(?<![\d.])(?P<number>-?\d+)(?= ?(?:%|percent\b))")
+
+
+def _clamped(words: str) -> tuple[str, int] | None:
+    """The text with 0 or 100 in place of a per cent beyond them, and what it was."""
+    match = _PERCENT.search(words)
+    if match is None or 0 <= int(match["number"]) <= 100:
+        return None
+    said = int(match["number"])
+    return f"{words[: match.start()]}{100 if said > 0 else 0}{words[match.end() :]}", said
+
 
 _WISHES = ("i want to ", "i would like to ", "i want ", "i would like ", "you can ", "let us ")
 

@@ -12,6 +12,12 @@ from assistant.intent.home_sentences import Sentences, Template
 
 _REFERENCE = re.compile(r"\{(?P<list>\w+)(?::(?P<slot>\w+))?\}")
 
+_ARTICLES = frozenset(("the", "my", "our"))
+_QUESTIONS = tuple(
+    """is are am do does did have has can could will would what which who where when why how whose
+    tell check show""".split()
+)
+
 HERE = "\0here"
 """Stands for the room of the device in the slots of a result."""
 
@@ -39,11 +45,12 @@ class Matcher:
     def __init__(self, sentences: Sentences) -> None:
         self._sentences = sentences
 
-    def best(self, text: str, mentions: Sequence[Mention]) -> Fit | None:
+    def best(self, text: str, mentions: Sequence[Mention], *, bare: bool = True) -> Fit | None:
         """The best reading of ``text``, or None.
 
         text: as ``home_names.plain`` writes it.
         mentions: the names in it.
+        bare: a name alone is a command too ("movie night").
 
         The longest name of a device wins, then the reading that leaves the fewest words
         free and has the most words of its own.
@@ -67,7 +74,9 @@ class Matcher:
             ),
             intent_context={"area": HERE},
         )
-        best = min(filter(_is_sure, results), key=_rank, default=None)
+        asks = text.startswith(_QUESTIONS)
+        sure = (result for result in results if _is_sure(result, bare=bare))
+        best = min(sure, key=lambda result: _rank(result, asks=asks), default=None)
         return self._fit(best) if best else None
 
     def _fit(self, result: Any) -> Fit:
@@ -126,12 +135,16 @@ def _name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
     return lists
 
 
-def _rank(result: Any) -> tuple[int, int, bool, int, int, int]:
-    """Low for the better reading of two."""
+def _rank(result: Any, *, asks: bool) -> tuple[bool, int, int, bool, int, int, int]:
+    """Low for the better reading of two.
+
+    asks: the text begins as questions do; "all lights off" is none.
+    """
     name = result.entities.get("name")
     named = 0 if name is None or name.is_wildcard else len(name.text.strip())
     free = [entity for entity in result.entities_list if entity.is_wildcard]
     return (
+        not asks and result.intent.name == "HassGetState",
         -named,
         len(free),
         result.intent_metadata["own"],
@@ -142,9 +155,11 @@ def _rank(result: Any) -> tuple[int, int, bool, int, int, int]:
     )
 
 
-def _is_sure(result: Any) -> bool:
+def _is_sure(result: Any, *, bare: bool) -> bool:
     """A short form of a name is no command by itself: "desk" for "desk lamp"."""
     name = result.entities.get("name")
-    if name is None or not name.metadata or name.metadata["exact"]:
+    if name is None or name.is_wildcard or len(result.entities_list) > 1:
         return True
-    return bool(result.text_chunks_matched > len(name.text.strip()))
+    start, end = name.text_span
+    others = f"{result.original_text[:start]} {result.original_text[end:]}".split()
+    return not _ARTICLES.issuperset(others) or (bare and name.metadata["exact"])

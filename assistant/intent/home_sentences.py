@@ -20,6 +20,7 @@ OWN_FILE = Path(__file__).with_name("home_en.yaml")
 NAMED_LISTS = frozenset(["name", "area", "floor", "zone"])
 """Lists whose values come from the home."""
 
+_MOST_WORDS = 5000
 _NUMBER_WORDS = frozenset(
     """zero half one two three four five six seven eight nine ten eleven twelve thirteen
     fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy
@@ -61,6 +62,7 @@ class Sentences:
     lists: dict[str, Any] = field(default_factory=dict)
     clauses: dict[tuple[str, ...], int] = field(default_factory=dict)
     hints: dict[str, list[int] | None] = field(default_factory=dict)
+    _known_words: dict[str, int] = field(default_factory=dict)
 
     def candidates(
         self, text: str, kinds: Iterable[str], domains: Iterable[str], words: Iterable[str]
@@ -71,9 +73,8 @@ class Sentences:
         words: the words of it that are in no name.
         """
         had = 0
-        for clause, bit in self.clauses.items():
-            if any(word in text for word in clause):
-                had |= bit
+        for word in text.split():
+            had |= self._bits_of(word)
         present = self._lists_in(text, had) | set(kinds)
         spelled = [_beginnings(word) for word in words if not word[0].isdigit()]
         for template in self.templates:
@@ -87,6 +88,18 @@ class Sentences:
                 )
             ):
                 yield template
+
+    def _bits_of(self, word: str) -> int:
+        """The clauses that a text with ``word`` has."""
+        if word not in self._known_words:
+            if len(self._known_words) >= _MOST_WORDS:
+                self._known_words.clear()
+            bits = 0
+            for clause, bit in self.clauses.items():
+                if any(part in word for part in clause):
+                    bits |= bit
+            self._known_words[word] = bits
+        return self._known_words[word]
 
     def _lists_in(self, text: str, had: int) -> set[str]:
         """Names of the lists of words and numbers of which ``text`` may have a value."""

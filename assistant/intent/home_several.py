@@ -9,6 +9,8 @@ from assistant.intent.base import Intent
 from assistant.intent.home_names import Mention
 
 MAX_PARTS = 6
+MAX_VERB = 4
+MAX_END = 3
 _JOINT = re.compile(r"(?: and| as well as| plus)?(?: also)?(?: the| my| our)? ")
 _AND = re.compile(r" and (?:then |also )?")
 
@@ -19,18 +21,37 @@ def several(text: str, mentions: Sequence[Mention], understand: Understand) -> I
     """One intent of all commands in ``text``; None unless every part is one.
 
     text: as ``home_names.plain`` writes it; mentions: the names in it.
-    understand: the intent of one command.
+    understand: the intent of one command, of which a name alone is none.
     """
     if not _AND.search(text):
         return None
-    parts = _by_names(text, mentions) or _AND.split(text)
+    row = _by_names(text, mentions)
+    parts = row or _AND.split(text)
     if not 1 < len(parts) <= MAX_PARTS:
         return None
-    intents = [understand(part) for part in parts]
+    intents = [understand(part) for part in parts] if row else _each(parts, understand)
     if not all(intent and intent.name.startswith("home.") for intent in intents):
         return None
     commands = [{"intent": intent.name, "slots": intent.slots} for intent in intents if intent]
     return Intent("home.several", {"commands": commands})
+
+
+def _each(parts: Sequence[str], understand: Understand) -> list[Intent | None]:
+    """Each part by itself, else with the verb of the first or the end of the last."""
+    first, last = parts[0].split(), parts[-1].split()
+    begun = [" ".join(first[:count]) for count in range(1, min(len(first), MAX_VERB))]
+    ended = [" ".join(last[-count:]) for count in range(1, min(len(last), MAX_END))]
+    intents: list[Intent | None] = []
+    for part in parts:
+        ways = [part]
+        if part is not parts[0]:
+            ways += [f"{verb} {part}" for verb in begun]
+        if part is not parts[-1]:
+            ways += [f"{part} {end}" for end in ended]
+        intents.append(next((intent for way in ways if (intent := understand(way))), None))
+        if intents[-1] is None:
+            break
+    return intents
 
 
 def _by_names(text: str, mentions: Sequence[Mention]) -> list[str]:

@@ -1,8 +1,8 @@
 """Sentences of the home that are commands to the assistant's own skills.
 
-Home Assistant has timers, a clock and a volume too; here they are the skills', which
-have their own sentences and are asked first. What only Home Assistant's sentences say is
-given to the same skills.
+Home Assistant has timers, a clock, a shopping list and a volume too; here they are the
+skills', which have their own sentences and are asked first. What only Home Assistant's
+sentences say is given to the same skills.
 """
 
 from __future__ import annotations
@@ -57,6 +57,13 @@ def _timer_set(slots: Slots) -> Intent:
     return Intent("timer.set", {"duration": seconds(slots), **named})
 
 
+def _list(action: str) -> Callable[[Slots], Intent]:
+    def rule(slots: Slots) -> Intent:
+        return Intent(f"lists.{action}", {"items": [slots["item"]], "list": "shopping"})
+
+    return rule
+
+
 def _respond(slots: Slots) -> Intent | None:
     name = _ANSWERS.get(slots.get("response", ""))
     return Intent(name) if name else None
@@ -95,6 +102,8 @@ _RULES: dict[str, Callable[[Slots], Intent | None]] = {
     "HassTimerStatus": _timer("left"),
     "HassGetCurrentTime": lambda slots: Intent("clock.time"),
     "HassGetCurrentDate": lambda slots: Intent("clock.date", {"day": "today"}),
+    "HassShoppingListAddItem": _list("add"),
+    "HassShoppingListCompleteItem": _list("tick"),
     "HassNevermind": lambda slots: Intent("system.stop"),
     "HassSetVolume": _volume_set,
     "HassSetVolumeRelative": _volume_step,

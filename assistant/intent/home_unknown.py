@@ -22,7 +22,8 @@ _NO_NAME = frozenset(
     how why when where if because and or but not no do does did is are was were be to for with
     about of from than then so too very more less again please now later today tomorrow music sound
     volume alarm alarms timer timers reminder reminders way mind time on off out up down in at
-    charm waterworks heat eyes brain everybody all""".split()
+    charm waterworks heat eyes brain everybody all your mode account voice
+    by percent % house home whole place room rooms world""".split()
 )
 
 
