@@ -34,7 +34,7 @@ _MAX_CHARACTERS = 2000
 _FREE_NAMES = frozenset(["name", "person"])
 """Slots whose words come back in the user's own letters."""
 
-_LITERAL_KINDS = frozenset(["goods", "items"])
+_LITERAL_KINDS = frozenset(["both", "choices", "figure", "goods", "items", "measure", "sum"])
 """Kinds whose parser reads the words as they were said, commas and capitals included."""
 
 

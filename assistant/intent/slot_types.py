@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from assistant.intent import time_slots
+from assistant.intent import chance_slots, maths_slots, time_slots
 from assistant.intent.list_slots import goods, items, list_name
 from assistant.intent.values.duration import UNITS_BY_WORD, find_duration, parse_duration
 from assistant.intent.values.number import find_numbers, parse_number
@@ -235,12 +235,17 @@ PARSERS: dict[str, Parser] = {
     "moment": time_slots.moment,
     "recurring": time_slots.recurring,
     "reminder": time_slots.reminder,
+    "both": chance_slots.both,
+    "choices": chance_slots.choices,
+    "dice": chance_slots.dice,
     "duration": duration,
     "end": end,
+    "figure": maths_slots.figure,
     "goods": goods,
     "items": items,
     "level": level,
     "list_name": list_name,
+    "measure": maths_slots.measure,
     "name": name,
     "label": label,
     "labelled": labelled,
@@ -248,6 +253,9 @@ PARSERS: dict[str, Parser] = {
     "number": lambda text, now: parse_number(text),
     "percent": percent,
     "person": person,
+    "span": chance_slots.span,
+    "sum": maths_slots.sum_,
+    "unit": maths_slots.unit,
     "place": place,
     "time": time,
     "timed": timed,

@@ -22,6 +22,8 @@ SKILLS = {
     "timer": "TimerSkill",
     "clock": "ClockSkill",
     "lists": "ListsSkill",
+    "maths": "MathsSkill",
+    "chance": "ChanceSkill",
     "volume": "VolumeSkill",
     "system": "SystemSkill",
     "commands": "CommandsSkill",

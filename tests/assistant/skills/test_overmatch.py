@@ -21,23 +21,42 @@ CASES = ROOT / "tests" / "data" / "intents"
 DATA = Path(os.environ.get("ASSISTANT_DATA", ROOT.parent / "shared" / "data"))
 
 VALUES = {
+    "alarm_time": ["7 pm", "half past six tomorrow", "every monday and thursday at 6:30"],
+    "both": ["tea and coffee", "the red one, the blue one and the green one"],
+    "choices": ["pizza or pasta", "red, green or blue"],
+    "day": ["friday", "christmas", "the 24th", "next monday"],
+    "dice": ["two dice", "a d20", "3d6", "a twelve sided die"],
     "duration": ["ten minutes", "1 hour 30 minutes", "90 seconds", "half an hour"],
     "end": ["ten minutes", "45 seconds", "7 pm", "ten to seven tomorrow morning"],
+    "figure": ["a third", "10/4", "two times seven"],
     "goods": ["milk", "eggs and bread", "two bottles of red wine"],
     "items": ["milk", "eggs, salt and vinegar crisps and bread", "AAA batteries", "call mum"],
     "label": ["pasta", "green tea"],
     "labelled": ["pasta ten minutes", "green tea 4 min"],
     "level": ["40", "max", "fifty percent", "seven out of ten"],
     "list_name": ["shopping", "the to-do", "my packing"],
+    "measure": ["five miles", "a cup", "70 degrees fahrenheit", "6 feet 2 inches", "20 euros"],
+    "moment": ["five", "tomorrow at nine", "in ten minutes", "every friday at eight"],
     "more": ["five more minutes", "another hour"],
     "name": ["pasta", "uncle bob"],
     "number": ["10"],
     "percent": ["20", "ten percent"],
     "person": ["anna", "mary lou"],
     "place": ["two", "3"],
+    "reminder": ["to call mum at five", "in ten minutes to turn the oven off", "about the bins"],
+    "rule": ["every day", "weekday", "daily"],
+    "schedule": ["seven on weekdays", "half past six tomorrow", "seven"],
+    "somewhere": ["hogwarts", "the shire"],
+    "span": ["1 and 10", "one to a hundred"],
+    "sum": ["15 percent of 80", "3 plus 4 times 5", "the square root of 81", "add 5 to 7"],
+    "target": ["twenty minutes", "8 am", "seven on weekdays"],
+    "task": ["call mum", "the bins"],
+    "task_at": ["at five to call mum", "to water the plants in an hour"],
     "time": ["7 pm"],
     "timed": ["ten minute", "5 minute pasta"],
+    "unit": ["kilometres", "cups", "celsius", "dollars", "minutes"],
     "until": ["seven", "1500 hours", "half past six tomorrow"],
+    "zone": ["tokyo", "new york"],
     "which": ["pasta", "ten minute", "last", "second", "7 pm"],
 }
 """What is said in the place of each kind of value."""
@@ -46,7 +65,8 @@ OURS = frozenset(
     """timer alarm time date change_volume cancel repeat what_can_i_ask_you thank_you greeting
     whisper_mode what_is_your_name how_old_are_you where_are_you_from are_you_a_bot who_made_you
     user_name change_user_name shopping_list shopping_list_update todo_list todo_list_update
-    reminder reminder_update""".split()
+    reminder reminder_update calculator measurement_conversion roll_dice flip_coin change_speed
+    exchange_rate timezone""".split()
 )
 """Intents of the public set that the skills serve too."""
 

@@ -1,0 +1,100 @@
+"""The kinds of values in games of chance: {dice}, {span}, {choices}."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from assistant.intent.values.number import parse_number
+
+MAX_DICE = 100
+MAX_SIDES = 1000
+MAX_CHOICES = 20
+MAX_CHOICE_WORDS = 6
+
+_SHORT = re.compile(r"^(?P<count>\d{0,3}) ?d ?(?P<sides>\d{1,4})s?$")
+_LONG = re.compile(r"^(?:(?P<count>.+?) )?(?:(?P<sides>[\w -]+?)[ -]sided )?(?:die|dice|dices)$")
+_SPAN = re.compile(
+    r"^(?:between |from )?(?P<low>.+?)(?: ?- ?| and | to | through | till | or )(?P<high>.+)$"
+)
+_OR = re.compile(r"\s*(?:,\s*or|\bor|,|;|\bversus|\bvs)\s+")
+_AND = re.compile(r"\s*(?:,\s*and|\band|,|;)\s+")
+_LEAD = re.compile(
+    r"^(?:(?:between|from|among|of|either|randomly|one|at random|for me|out of)\s+)+"
+)
+_NO_CHOICE = frozenset(
+    """up on off out in at to for with about not what which who when where why how if then else be
+    is are was were do does did you i we they he she it""".split()
+)
+"""No choice begins with these: the sentence is about something else."""
+
+_WORDS = {"a": 1, "the": 1, "my": 1, "an": 1, "another": 1, "some": 2, "a pair of": 2, "a few": 3}
+
+
+def dice(text: str, now: datetime) -> dict[str, Any] | None:
+    """The slots count and sides: "two dice", "a d20", "3d6", "a twenty sided die"."""
+    words = text.casefold().strip()
+    for article in ("a ", "the ", "my "):
+        if _SHORT.match(words.removeprefix(article)):
+            words = words.removeprefix(article)
+    found = _SHORT.match(words)
+    if found is None:
+        first, _, rest = words.partition(" ")
+        number = parse_number(first)
+        if number is not None and (found := _SHORT.match(rest)):
+            return _checked(number, int(found["sides"]))
+        found = _LONG.match(words)
+        if found is None:
+            return None
+        return _checked(_count(found["count"]), _number(found["sides"], 6))
+    return _checked(int(found["count"] or 1), int(found["sides"]))
+
+
+def span(text: str, now: datetime) -> dict[str, Any] | None:
+    """The slots low and high of "1 and 10", "one to a hundred" or "1-10"."""
+    found = _SPAN.match(text.casefold().strip())
+    if found is None:
+        return None
+    low, high = parse_number(found["low"].strip()), parse_number(found["high"].strip())
+    if not isinstance(low, int) or not isinstance(high, int):
+        return None
+    return {"low": min(low, high), "high": max(low, high)}
+
+
+def choices(text: str, now: datetime) -> list[str] | None:
+    """Two or more things with "or" between: "pizza or pasta", "red, green or blue"."""
+    return _parts(text, _OR)
+
+
+def both(text: str, now: datetime) -> list[str] | None:
+    """Two or more things with "and" between, as behind "between"."""
+    return _parts(text, _OR) or _parts(text, _AND)
+
+
+def _parts(text: str, between: re.Pattern[str]) -> list[str] | None:
+    parts = [part.strip(" .?!,") for part in between.split(_LEAD.sub("", text.strip()))]
+    parts = [part for part in parts if part]
+    if not 2 <= len(parts) <= MAX_CHOICES:
+        return None
+    words = [part.casefold().split() for part in parts]
+    named = all(len(w) <= MAX_CHOICE_WORDS and w[0] not in _NO_CHOICE for w in words)
+    return parts if named else None
+
+
+def _count(words: str | None) -> int | float | None:
+    if not words:
+        return 1
+    return _WORDS.get(words) or parse_number(words)
+
+
+def _number(words: str | None, default: int) -> int | float | None:
+    return parse_number(words) if words else default
+
+
+def _checked(count: int | float | None, sides: int | float | None) -> dict[str, Any] | None:
+    if not isinstance(count, int) or not isinstance(sides, int):
+        return None
+    if not 1 <= count <= MAX_DICE or not 2 <= sides <= MAX_SIDES:
+        return None
+    return {"count": count, "sides": sides}
