@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from assistant import asr, intent, tts, vad, wake
+from assistant import asr, home, intent, tts, vad, wake
 from assistant.audio.base import AudioSink, AudioSource
 from assistant.config import Config
 from assistant.dialogue.history import History
@@ -16,8 +16,10 @@ from assistant.dialogue.manager import Manager
 from assistant.dialogue.use_log import UseLog
 from assistant.errors import LlmError, MissingError
 from assistant.events import EventBus, Trouble
+from assistant.home.base import Snapshot
 from assistant.intent.base import Understander
 from assistant.intent.chain import Chain
+from assistant.intent.home_grammar import HomeGrammar
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
@@ -27,6 +29,9 @@ from assistant.state import FILE_NAME, Clock, State, default_dir
 from assistant.tts.base import Speech, Voice
 
 log = logging.getLogger(__name__)
+
+HOME_S = 5.0
+"""Longest wait for the devices of the home; what comes later is known from then on."""
 
 
 class Assembly:
@@ -44,7 +49,10 @@ class Assembly:
         self.bus = EventBus()
         self.clock = clock or Clock.system()
         self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
-        self.registry = Registry.load(cfg, self.state)
+        self.home = home.create(cfg.home)
+        if self.home is not None:
+            self.home.start()
+        self.registry = Registry.load(cfg, self.state, self.home)
         self.llm = self._language_model()
         self.understander = Chain(self._understanders())
         self.manager = Manager(
@@ -71,7 +79,13 @@ class Assembly:
     def _understanders(self) -> list[Understander]:
         """From the surest to the one that is left to guess."""
         grammar = intent.create(self.cfg.understand, self.registry.sentence_dirs, self.clock.now)
-        return [grammar]
+        links: list[Understander] = [grammar]
+        if self.home is not None:
+            links.append(HomeGrammar(self.home.snapshot))
+        elif self.cfg.skills.media.mpd.host:
+            # "pause" and "next song" stand in the same sentences as what is said to a home.
+            links.append(HomeGrammar(Snapshot))
+        return links
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:
@@ -89,7 +103,7 @@ class Assembly:
         Without its language model the assistant still does what it is told; why it does
         not talk is added to ``troubles``.
         """
-        jobs: list[Callable[[], object]] = [self.understander.load]
+        jobs: list[Callable[[], object]] = [self.understander.load, self._load_home]
         if sound:
             jobs += [self.voice, self.listener]
         if talk:
@@ -98,6 +112,15 @@ class Assembly:
             futures: list[Future[object]] = [pool.submit(job) for job in jobs]
         for future in futures:
             future.result()
+
+    def _load_home(self) -> None:
+        """Waits for the names of the devices; without them the rest works."""
+        if self.home is None:
+            return
+        self.home.settle(HOME_S)
+        trouble = self.home.trouble()
+        if trouble:
+            self.troubles.append(Trouble(code="home.away", message=trouble, hint=self.home.hint()))
 
     def _load_talk(self) -> None:
         if self.llm is None:
@@ -175,4 +198,6 @@ class Assembly:
             self._voice.close()
         if self.llm is not None:
             self.llm.close()
+        if self.home is not None:
+            self.home.close()
         self.state.close()

@@ -110,6 +110,10 @@ class Home(ABC):
     def settle(self, timeout_s: float) -> None:  # noqa: B027 (a home may be there at once)
         """Waits until it is known what there is or why not, at most so long."""
 
+    def hint(self) -> str:
+        """What to do about the trouble; "" where there is none or it is not known."""
+        return ""
+
     @abstractmethod
     def trouble(self) -> str:
         """Why it does not work now, as a sentence; "" when it does."""
