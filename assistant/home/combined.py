@@ -32,6 +32,9 @@ class Combined(Home):
         troubles = [home.trouble() for home in self._homes]
         return " ".join(troubles) if all(troubles) else ""
 
+    def hint(self) -> str:
+        return next((hint for home in self._homes if (hint := home.hint())), "")
+
     def troubles(self) -> list[str]:
         """What is wrong with each that does not work."""
         return [trouble for home in self._homes if (trouble := home.trouble())]

@@ -75,7 +75,6 @@ class HomeAssistant(Home):
         return self._keeper.trouble
 
     def hint(self) -> str:
-        """What to do about the trouble; "" where that is not known."""
         return self._keeper.hint
 
     def call(

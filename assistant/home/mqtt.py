@@ -70,7 +70,6 @@ class Mqtt(Home):
         return self._keeper.trouble
 
     def hint(self) -> str:
-        """What to do about the trouble; "" where that is not known."""
         return self._keeper.hint
 
     def snapshot(self) -> Snapshot:

@@ -11,7 +11,7 @@ from assistant.home.base import Entity
 from assistant.skills.home.act import GONE
 from assistant.skills.home.resolve import Resolver
 from assistant.skills.home.states import is_in, spoken_state
-from assistant.skills.home.words import MANY, common_noun, names, number, plural, the
+from assistant.skills.home.words import MANY, called, common_noun, names, number, plural, the
 from assistant.skills.spoken import listing
 
 _READ = (
@@ -78,7 +78,7 @@ def temperature(slots: Slots, resolver: Resolver) -> str:
     ]
     inside = replace(resolver.snapshot, entities=tuple(measures))
     narrowed = Resolver(inside, resolver.here.name if resolver.here else "")
-    found = narrowed.find(slots, ("climate", "sensor")).entities
+    found = narrowed.find(slots, ("climate", "sensor"), thing="thermometer").entities
     measured = [entity for entity in found if _measured(entity) is not None]
     if not measured:
         raise SkillError("home.gone", f"{_capital(names(found))} did not tell the temperature.")
@@ -114,9 +114,7 @@ def _one(slots: Slots, resolver: Resolver) -> str:
     entities = _meant(slots, resolver)
     parts = []
     for entity in entities:
-        name = _capital(the(entity.name))
-        if entity.domain == "person":
-            name = entity.name
+        name = _capital(called(entity))
         if entity.state in GONE:
             parts.append(f"I can't reach {the(entity.name)}.")
         elif entity.state == "unknown":
@@ -154,7 +152,7 @@ def _said(entities: Sequence[Entity], wanted: str) -> str:
 def _listed(entities: Sequence[Entity]) -> str:
     """All names, also of many: they were asked for."""
     if len(entities) <= 2 * MANY:
-        return listing(dict.fromkeys(the(entity.name) for entity in entities))
+        return listing(dict.fromkeys(map(called, entities)))
     return names(entities)
 
 

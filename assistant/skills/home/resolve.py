@@ -10,7 +10,7 @@ from typing import Any
 from assistant.errors import SkillError
 from assistant.home.base import Area, Entity, Snapshot
 from assistant.intent.sound_alike import best_match, similarity
-from assistant.skills.home.words import common_noun, in_room, noun, plural, the
+from assistant.skills.home.words import called, common_noun, in_room, noun, plural, the
 from assistant.skills.spoken import listing
 
 _AND = re.compile(r"\s*(?:,| and )\s*")
@@ -68,10 +68,18 @@ class Resolver:
     def here(self) -> Area | None:
         return self._here
 
-    def find(self, slots: Mapping[str, Any], domains: Iterable[str], many: bool = True) -> Found:
+    def find(
+        self,
+        slots: Mapping[str, Any],
+        domains: Iterable[str],
+        *,
+        many: bool = True,
+        thing: str = "",
+    ) -> Found:
         """The devices that the slots mean, of these domains.
 
         many: all that fit; False: one has to be meant, such as one player.
+        thing: what is looked for, in case that there is none; "" tells it by the slots.
         Raises SkillError naming what is not there, Unclear when it has to be asked.
         """
         allowed = frozenset(domains)
@@ -85,13 +93,13 @@ class Resolver:
         inside = _inside(fitting, place)
         if not inside and place.own and len(fitting) == 1:
             inside = fitting  # the only one there is, wherever it is
-        thing = self._noun(allowed, device_class, slots)
+        thing = thing or self._noun(allowed, device_class, slots)
         if not inside:
             where = f" {place.said}" if place.said else ""
             raise SkillError("home.none", f"I don't know of any {plural(thing)}{where}.")
         if not many and len(inside) > 1:
             raise self._which(inside)
-        what = the(inside[0].name) if len(inside) == 1 else self._group(inside, place, fitting)
+        what = called(inside[0]) if len(inside) == 1 else self._group(inside, place, fitting)
         return Found(tuple(inside), what)
 
     def place(self, slots: Mapping[str, Any]) -> Place:
@@ -140,10 +148,10 @@ class Resolver:
             ]
             inside = _inside(same, place)
             if same and not inside:
-                raise SkillError("home.none", f"I don't know of any {said} {place.said}.")
+                raise SkillError("home.none", f"I don't know of a {said} {place.said}.")
             found += self._nearest(inside)
         unique = list({entity.id: entity for entity in found}.values())
-        what = listing(dict.fromkeys(the(entity.name) for entity in unique))
+        what = listing(dict.fromkeys(map(called, unique)))
         return Found(tuple(unique), what, named=True)
 
     def _by_name(self, said: str, allowed: frozenset[str]) -> list[Entity]:

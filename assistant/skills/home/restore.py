@@ -39,6 +39,8 @@ def _step(entity: Entity, changed: Mapping[str, Any]) -> Step | None:
         if not isinstance(level, int | float):
             return None
         return Step(domain, "volume_set", (entity,), {"volume_level": level})
+    if domain == "climate" and not changed:
+        return Step(domain, "set_hvac_mode", (entity,), {"hvac_mode": state})
     if domain in _SWITCHED:
         if state == "off":
             return Step(domain, "turn_off", (entity,))

@@ -132,7 +132,7 @@ def _by_value(
     rest = re.sub(r"^to ", "", rest)
     target = _targets(slots)
     lights = name in _LIGHT and _is_light(slots, resolver)
-    if rest in RGB and lights:
+    if rest in RGB and lights and (not bare or "color" in slots):
         return Intent("home.HassLightSet", {**target, "color": rest})
     if rest in ("on", "off") and name in ("HassTurnOn", "HassTurnOff") and not bare:
         return Intent("home.HassTurnOn" if rest == "on" else "home.HassTurnOff", target)

@@ -22,6 +22,7 @@ _NOUNS = {
     "lawn_mower": "mower", "scene": "scene", "script": "script", "humidifier": "humidifier",
     "binary_sensor": "sensor", "sensor": "sensor",
 }  # fmt: skip
+_PROPER = frozenset(["person", "vacuum", "lawn_mower", "scene", "script", "weather"])
 _IRREGULAR = {"switch": "switches"}
 _OWN = re.compile(r"^(?:the|my|our|your)\s|'s\b|’s\b", re.IGNORECASE)
 
@@ -50,9 +51,14 @@ def the(name: str) -> str:
     return name if _OWN.search(name) else f"the {name}"
 
 
+def called(entity: Entity) -> str:
+    """As ``the``, but people, robots and scenes go by their bare names."""
+    return entity.name if entity.domain in _PROPER else the(entity.name)
+
+
 def names(entities: Sequence[Entity]) -> str:
     """ "the Hall lamp and the Desk lamp", or "5 lights"."""
-    said = list(dict.fromkeys(the(entity.name) for entity in entities))
+    said = list(dict.fromkeys(map(called, entities)))
     if len(said) > MANY:
         return f"{len(said)} {plural(common_noun(entities))}"
     return listing(said)

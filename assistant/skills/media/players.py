@@ -31,12 +31,12 @@ _PREFER = {
 }
 """States of the player that is most likely meant."""
 _CALLS: dict[str, tuple[str, dict[str, Any], str]] = {
-    "HassMediaPause": ("media_pause", {}, "Paused"),
-    "HassMediaUnpause": ("media_play", {}, "Playing again"),
-    "HassMediaNext": ("media_next_track", {}, "Playing the next one"),
-    "HassMediaPrevious": ("media_previous_track", {}, "Playing the previous one"),
-    "HassMediaPlayerMute": ("volume_mute", {"is_volume_muted": True}, "Muted"),
-    "HassMediaPlayerUnmute": ("volume_mute", {"is_volume_muted": False}, "Unmuted"),
+    "HassMediaPause": ("media_pause", {}, "Paused {}."),
+    "HassMediaUnpause": ("media_play", {}, "Playing on {} again."),
+    "HassMediaNext": ("media_next_track", {}, "Next one on {}."),
+    "HassMediaPrevious": ("media_previous_track", {}, "Previous one on {}."),
+    "HassMediaPlayerMute": ("volume_mute", {"is_volume_muted": True}, "Muted {}."),
+    "HassMediaPlayerUnmute": ("volume_mute", {"is_volume_muted": False}, "Unmuted {}."),
 }
 _BACK = {"HassMediaPause": "media_play", "HassMediaUnpause": "media_pause"}
 _MPD = {
@@ -70,11 +70,20 @@ class Players:
         if name in ("HassSetVolume", "HassSetVolumeRelative"):
             return self._volume(home, players, slots)
         service, data, said = _CALLS[name]
-        outcome = _do(home, players, service, data, f"{said} on {names(players)}.")
+        outcome = _do(home, players, service, data, said.format(names(players)))
         back = _BACK.get(name)
         if back is None:
             return outcome
         return _with_undo(outcome, home, players, back, {})
+
+    def stop(self, home: Home | None, resolver: Resolver) -> Outcome | None:
+        """Pauses what plays in this room, else what plays; None when nothing does."""
+        playing = any(
+            e.domain == "media_player" and e.state == "playing" for e in resolver.snapshot.entities
+        )
+        if not playing and (self._mpd is None or self._mpd.status().get("state") != "play"):
+            return None
+        return self.handle("HassMediaPause", {}, home, resolver)
 
     def playing(self, home: Home | None, resolver: Resolver) -> str:
         """What is playing, in this room first."""

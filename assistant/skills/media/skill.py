@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assistant.config import Config
 from assistant.home.base import Snapshot
 from assistant.intent.base import Intent
@@ -9,6 +11,10 @@ from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.home.resolve import Resolver
 from assistant.skills.media.players import Players
 from assistant.state import State
+
+_MUSIC = re.compile(
+    r"\b(?:music|songs?|tracks?|radio|album|playlist|podcast|audiobook|playing|playback)\b"
+)
 
 
 class MediaSkill(Skill):
@@ -26,6 +32,14 @@ class MediaSkill(Skill):
         return ("play music",) if usable else ()
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        return Outcome(self._players.playing(self.home, self._resolver(turn)))
+
+    def stop(self, turn: TurnContext) -> Outcome | None:
+        """ "Stop the music"; a bare "stop" is for what this device says itself."""
+        if not _MUSIC.search(turn.utterance.casefold()):
+            return None
+        return self._players.stop(self.home, self._resolver(turn))
+
+    def _resolver(self, turn: TurnContext) -> Resolver:
         snapshot = self.home.snapshot() if self.home is not None else Snapshot()
-        resolver = Resolver(snapshot, turn.area, turn.utterance)
-        return Outcome(self._players.playing(self.home, resolver))
+        return Resolver(snapshot, turn.area, turn.utterance)
