@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from assistant.intent.courtesy import strip_courtesy
 from assistant.intent.values.tokens import fold
+
+__all__ = ["normalize", "strip_courtesy"]
 
 _CONTRACTIONS = {
     "what's": "what is",
@@ -60,24 +63,6 @@ _COMMA_OR_STOP = re.compile(r"[.,:](?!\d)|(?<!\d)[,:]")
 _BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _SPACE = re.compile(r"\s+")
 
-_PREFIXES = (
-    "hey there", "hello there", "hi there", "good morning", "good evening", "listen", "and",
-    "and then", "also", "then", "hey", "hi", "hello", "okay", "ok", "oh", "um", "uh", "erm",
-    "uhm", "hmm", "er", "ah", "well", "so", "now", "right", "alright", "all right", "yeah", "yes",
-    "please", "kindly", "just", "actually", "excuse me", "sorry",
-    "could you", "can you", "would you", "will you", "could you please", "would you mind",
-    "do you mind",
-    "would you be so kind as to", "do me a favor and", "do me a favour and",
-    "i would like you to", "i want you to", "i need you to", "you could", "go ahead and",
-)  # fmt: skip
-_SUFFIXES = (
-    "please", "thank you", "thanks", "thank you very much", "thank you so much", "many thanks",
-    "thanks a lot", "cheers", "ta", "for me", "would you", "will you", "could you", "can you",
-    "if you can", "if you could", "if you do not mind", "if you would", "um", "uh", "erm", "er",
-    "okay", "ok", "alright", "all right", "mate", "dear", "buddy", "man", "bro", "honey", "darling",
-    "sir", "right away", "now please", "if possible", "as well", "then", "real quick", "quickly",
-)  # fmt: skip
-
 
 def normalize(text: str) -> str:
     """Lower case, no punctuation, plain quotes and accents, contractions written out.
@@ -97,56 +82,6 @@ def normalize(text: str) -> str:
         plain = pattern.sub(word, plain)
     plain = _SPELLED_MERIDIEM.sub(r" \1m", plain)
     return _CONTRACTION.sub(lambda match: _CONTRACTIONS[match.group()], plain)
-
-
-def strip_courtesy(text: str) -> str:
-    """Takes greetings, courtesy and fillers off both ends of a normalised text.
-
-    A text of nothing else ("thank you", "please") stays as it is.
-    """
-    words = text.split()
-    start, end = 0, len(words)
-    while taken := _phrase_length(words, start, end, _PREFIX_SET, at_end=False):
-        start += taken
-        if words[start - 1] == "mind" and start < end:  # "would you mind setting"
-            words[start] = _VERBS.get(words[start], words[start])
-    while taken := _phrase_length(words, start, end, _SUFFIX_SET, at_end=True):
-        end -= taken
-    return " ".join(words[start:end]) if start < end else text
-
-
-_VERBS = {
-    "adding": "add",
-    "canceling": "cancel",
-    "cancelling": "cancel",
-    "giving": "give",
-    "making": "make",
-    "putting": "put",
-    "raising": "raise",
-    "repeating": "repeat",
-    "lowering": "lower",
-    "setting": "set",
-    "speaking": "speak",
-    "starting": "start",
-    "stopping": "stop",
-    "telling": "tell",
-    "turning": "turn",
-    "waking": "wake",
-}
-_PREFIX_SET = frozenset(_PREFIXES)
-_SUFFIX_SET = frozenset(_SUFFIXES)
-_LONGEST = max(len(phrase.split()) for phrase in _PREFIXES + _SUFFIXES)
-
-
-def _phrase_length(
-    words: list[str], start: int, end: int, phrases: frozenset[str], *, at_end: bool
-) -> int:
-    """Words of the longest courtesy phrase at one end of ``words[start:end]``; 0 for none."""
-    for length in range(min(_LONGEST, end - start), 0, -1):
-        piece = words[end - length : end] if at_end else words[start : start + length]
-        if " ".join(piece) in phrases:
-            return length
-    return 0
 
 
 def _without_accents(text: str) -> str:

@@ -63,10 +63,19 @@ def test_numbers_stay(numbers: list[int]) -> None:
 PREFIXES = (
     "please", "could you", "can you please", "hey", "um", "okay", "would you", "hello there",
     "would you mind", "so", "uh", "excuse me", "could you please", "hi", "well um",
+    "would you be so kind and", "be so good as to", "be a dear and", "if you do not mind",
+    "when you have a moment", "you know what", "quick question", "i was wondering if you could",
+    "i would be grateful if you could", "do you think you could", "may i ask you to",
+    "pardon me", "sorry to bother you but", "let me see", "i mean", "maybe you could",
+    "why do not you", "now then", "good afternoon", "computer", "help me", "thank you", "great",
 )  # fmt: skip
 SUFFIXES = (
     "please", "thank you", "thanks a lot", "for me", "would you", "um", "thank you very much",
-    "please thank you", "if you can", "okay", "for me please",
+    "please thank you", "if you can", "okay", "for me please", "thanks a million",
+    "thank you in advance", "much appreciated", "i would appreciate it", "please and thank you",
+    "whenever you are ready", "as soon as possible", "you know", "right now please", "my dear",
+    "if that is okay", "if it is not too much trouble", "would you mind", "okay thanks", "boss",
+    "right then", "if you would be so kind",
 )  # fmt: skip
 COMMANDS = ("set a timer for ten minutes", "what time is it", "stop", "volume to 30 percent")
 
@@ -84,6 +93,17 @@ def test_nothing_but_courtesy_stays(text: str) -> None:
     assert strip_courtesy(text) == text
 
 
-@pytest.mark.parametrize("text", ["right now", "play hey jude", "add thank you cards to the list"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "right now",
+        "play hey jude",
+        "add thank you cards to the list",
+        "add bread and honey",
+        "play all you need is love",
+        "watch apocalypse now",
+        "remind me to call my dad then",
+    ],
+)
 def test_words_of_the_command_stay(text: str) -> None:
     assert strip_courtesy(text) == text
