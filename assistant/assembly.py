@@ -16,9 +16,11 @@ from assistant.dialogue.manager import Manager
 from assistant.dialogue.use_log import UseLog
 from assistant.errors import LlmError, MissingError
 from assistant.events import EventBus, Trouble
+from assistant.expected import Expected
 from assistant.home.base import Snapshot
 from assistant.intent.base import Understander
 from assistant.intent.chain import Chain
+from assistant.intent.grammar import Grammar
 from assistant.intent.home_grammar import HomeGrammar
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
@@ -71,6 +73,11 @@ class Assembly:
         self.troubles += self.registry.troubles
         self._voice: Voice | None = None
         self._listener: Listener | None = None
+        self.expected = Expected(
+            [link.spoken for link in self.understander.links if isinstance(link, Grammar)],
+            self.home.snapshot if self.home is not None else None,
+            [word.replace("_", " ") for word in cfg.wake.words if word.replace("_", "").isalpha()],
+        )
 
     def _use_log(self) -> UseLog | None:
         path = self.cfg.privacy.keep_log
@@ -112,6 +119,8 @@ class Assembly:
             futures: list[Future[object]] = [pool.submit(job) for job in jobs]
         for future in futures:
             future.result()
+        if sound:
+            self.listener().prepare()
 
     def _load_home(self) -> None:
         """Waits for the names of the devices; without them the rest works."""
@@ -153,6 +162,7 @@ class Assembly:
                 recognizer=recognizer,
                 understand=self.manager.understand,
                 emit=self.bus.emit,
+                expected=self.expected,
             )
         return self._listener
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistant.asr.base import Hypothesis, Recognizer
+from assistant.asr.sentences import Sentences
 from assistant.audio.base import FRAME_SAMPLES, SAMPLE_RATE, Frame, Pcm
 from assistant.config import Config
 from assistant.events import Event, PartialTranscript, SpeechEnded, SpeechStarted
@@ -90,14 +91,20 @@ class Listener:
         recognizer: Recognizer,
         understand: Callable[[str], Intent | None],
         emit: Callable[[Event], None],
+        expected: Callable[[], Sentences] | None = None,
     ) -> None:
-        """understand: the grammar, to tell a finished sentence from an unfinished one."""
+        """understand: the grammar, to tell a finished sentence from an unfinished one.
+
+        expected: the sentences that are likely, asked before each utterance.
+        """
         self.patient = False
         """True when the source can wait: decoding then costs no sound, so it is waited for."""
         self._vad = vad
         self._recognizer = recognizer
         self._understand = understand
         self._emit = emit
+        self._use_words = cfg.asr.bias != "off"
+        self._expected = expected if cfg.asr.bias == "sentences" else None
         self._segmenter = Segmenter(cfg.turn, cfg.vad)
         self._max_speech = cfg.turn.max_speech_ms * SAMPLE_RATE // 1000
         self._tail = cfg.turn.tail_ms * SAMPLE_RATE // 1000
@@ -177,11 +184,18 @@ class Listener:
         return self._control
 
     def _recognise(self, samples: Pcm) -> Hypothesis:
+        # What sounds while the assistant speaks is no command, as a rule.
+        self._recognizer.expect(None)
         self._recognizer.start()
         self._recognizer.feed(samples)
         return self._recognizer.finish()
 
     # -- an utterance ------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Tells the recogniser what is expected, so that the first utterance need not wait."""
+        if self._expected is not None:
+            self._recognizer.expect(self._expected())
 
     def begin(
         self,
@@ -204,7 +218,7 @@ class Listener:
         self._cancel = cancel or threading.Event()
         self._turn = turn
         self._wake_word = wake_word
-        self._vocabulary = vocabulary
+        self._vocabulary = vocabulary if self._use_words else ()
         self._no_speech_ms = FOR_EVER_MS if no_speech_ms is None else no_speech_ms
         self._warm_up()
         self._restart()
@@ -288,7 +302,7 @@ class Listener:
             begin = max(begin, self._opened - self._tail)
         begin = max(begin, self._taken_to)
         self._recognition = Recognition(
-            self._asr, self._recognizer, list(self._vocabulary), self._cancel
+            self._asr, self._recognizer, list(self._vocabulary), self._cancel, self._expected
         )
         self._emit(SpeechStarted(turn=self._turn))
         for frame in self._memory:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future
 from typing import TypeVar
 
 from assistant.asr.base import Hypothesis, Recognizer
+from assistant.asr.sentences import Sentences
 from assistant.audio.base import Pcm
 
 T = TypeVar("T")
@@ -26,13 +27,19 @@ class Recognition:
         recognizer: Recognizer,
         vocabulary: Sequence[str],
         cancel: threading.Event,
+        expected: Callable[[], Sentences] | None = None,
     ) -> None:
-        """pool: one thread; cancel: drops the utterance as well when it is set."""
+        """pool: one thread; cancel: drops the utterance as well when it is set.
+
+        expected: the sentences that are likely; asked in that thread.
+        """
         self._pool = pool
         self._recognizer = recognizer
         self._cancel = cancel
         self._dropped = threading.Event()
         self._failure: Exception | None = None
+        if expected is not None:
+            self._pool.submit(self._quietly, lambda: self._recognizer.expect(expected()))
         self._pool.submit(self._quietly, lambda: self._recognizer.start(vocabulary))
 
     def feed(self, samples: Pcm) -> None:

@@ -24,7 +24,7 @@ LAYERS: list[set[str]] = [
     {"dialogue"},
     {"worker", "recognition", "overload", "speaking"},
     {"listening"},
-    {"ringing", "answering"},
+    {"ringing", "answering", "expected"},
     {"pipeline"},
     {"assembly", "report"},
     {"hear"},

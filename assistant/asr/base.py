@@ -34,8 +34,8 @@ class Recognizer(ABC):
     def expect(self, sentences: Sentences | None) -> None:  # noqa: B027 (many cannot use them)
         """Whole sentences that are likely in all utterances from now on; None for none.
 
-        What is none of them is still recognised. Raises AsrError with ``start`` or later when
-        a template cannot be read.
+        What is none of them is still recognised. May take a second when they are new.
+        Raises AsrError when a template cannot be read.
         """
 
     @abstractmethod

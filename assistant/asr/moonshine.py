@@ -10,6 +10,7 @@ import numpy as np
 from assistant.asr.base import Hypothesis
 from assistant.asr.cleanup import clean, is_all_loop, words_of
 from assistant.asr.moonshine_network import Decoded, Network
+from assistant.asr.phrase_trie import PhraseTrie
 from assistant.asr.sentences import Sentences, WordNetwork
 from assistant.asr.token_graph import TokenGraph
 from assistant.asr.utterance import EMPTY, WholeUtteranceRecognizer
@@ -67,34 +68,48 @@ class Moonshine(WholeUtteranceRecognizer):
         self._network: Network | None = None
         self._sentences: Sentences | None = None
         self._graph: TokenGraph | None = None
+        self._graph_of: Sentences | None = None
+        self._trie: PhraseTrie | None = None
+        self._trie_of: tuple[str, ...] = ()
 
     def load(self) -> None:
         self._network = Network(self._folder, self._threads)
+        self._compile()
 
     def close(self) -> None:
         self.cancel()
-        self._network = self._graph = None
+        self._network = self._graph = self._graph_of = self._trie = None
+        self._trie_of = ()
 
     def expect(self, sentences: Sentences | None) -> None:
         """A sentence wins over what sounds like it when it is about as likely."""
-        if sentences != self._sentences:
-            self._sentences, self._graph = sentences, None
+        self._sentences = sentences
+        self._compile()
 
-    def _expected(self, network: Network) -> TokenGraph | None:
-        """Made when it is first needed: what was reached in it is kept for the next sound."""
-        if self._graph is None and self._sentences is not None and self._sentences.templates:
-            self._graph = TokenGraph(WordNetwork(self._sentences), network.tokens.spell)
-        return self._graph
+    def _compile(self) -> None:
+        """Some hundred templates take half a second, so the last ones are kept for later."""
+        sentences, network = self._sentences, self._network
+        if network is None or sentences is None or sentences == self._graph_of:
+            return
+        self._graph = TokenGraph(WordNetwork(sentences), network.tokens.spell, sentences.slack)
+        self._graph_of = sentences
+
+    def _words(self, network: Network, vocabulary: tuple[str, ...]) -> PhraseTrie | None:
+        if vocabulary != self._trie_of:
+            self._trie = PhraseTrie(vocabulary, network.tokens) if vocabulary else None
+            self._trie_of = vocabulary
+        return self._trie
 
     def _decode(self, samples: Pcm, vocabulary: tuple[str, ...]) -> Hypothesis:
-        """The network takes no vocabulary."""
         if self._network is None:
             raise AsrError("asr.not_loaded", "The speech recogniser is not loaded.")
         pad = np.zeros(int(PAD_SECONDS * SAMPLE_RATE), dtype=np.float32)
+        words = self._words(self._network, vocabulary)
+        graph = self._graph if self._sentences is not None else None
         texts, logprobs = [], []
         for piece in pieces(samples):
             sound = np.concatenate([pad, piece.astype(np.float32) / 32768.0, pad])
-            decoded = self._network.transcribe(sound, self._expected(self._network))
+            decoded = self._network.transcribe(sound, words, graph)
             text = believed(decoded)
             if text:
                 texts.append(text)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assistant.asr.moonshine_search import Beam, Unguided, search
 from assistant.asr.moonshine_tokens import END, START, Tokens, read_tokens
+from assistant.asr.phrase_trie import PhraseTrie
 from assistant.asr.token_graph import TokenGraph
 from assistant.errors import AsrError, ModelError, PackageError
 
@@ -30,6 +31,9 @@ FEWEST_TOKENS = 6
 """Allowed for very short sound, whatever its length."""
 
 BEAMS = 2
+
+WORD_BEAMS = 4
+"""More than without words: what is lifted late must not be lost before."""
 
 SURE_ENOUGH = -0.2
 """Mean log probability of the tokens from which the text decoded greedily is taken.
@@ -46,12 +50,8 @@ FIRST_TOKENS = 6
 
 SENTENCE_BEAMS = 3
 
-FARTHEST = 1.2
-"""How much a sentence's log probability may lie below that of the text heard freely, by token.
-
-On the barista set all orders but one in a hundred lie within 1.1, over kitchen noise too; read
-speech, which is none of these sentences, begins at 1.4 and mostly lies beyond 2.5.
-"""
+SURE_WITHOUT_WORDS = -0.1
+"""As ``SURE_ENOUGH``, when there are words that are likely now."""
 
 UNLIKELY = -1.8
 """Mean log probability of a token below which a sentence was not said.
@@ -128,18 +128,27 @@ class Network:
         self.tokens = Tokens(read_tokens(folder / FILES[2]))
 
     def transcribe(
-        self, samples: NDArray[np.float32], sentences: TokenGraph | None = None
+        self,
+        samples: NDArray[np.float32],
+        words: PhraseTrie | None = None,
+        sentences: TokenGraph | None = None,
     ) -> Decoded:
         """samples: shape (n,), -1 to 1, 16 kHz, at least 0.1 s and at most about 30 s.
 
+        words: heard rather than what sounds like them.
         sentences: one of these is the text when it is about as likely as any other.
         """
         try:
-            return self._transcribe(samples, sentences)
+            return self._transcribe(samples, words, sentences)
         except Exception as exc:
             raise AsrError("asr.failed", f"Moonshine failed: {exc}") from exc
 
-    def _transcribe(self, samples: NDArray[np.float32], sentences: TokenGraph | None) -> Decoded:
+    def _transcribe(
+        self,
+        samples: NDArray[np.float32],
+        words: PhraseTrie | None,
+        sentences: TokenGraph | None,
+    ) -> Decoded:
         ones = np.ones((1, len(samples)), np.int64)
         (hidden,) = self._encoder.run(None, {"input_values": samples[None], "attention_mask": ones})
         limit = max(FEWEST_TOKENS, math.ceil(len(samples) / 16_000 * TOKENS_PER_SECOND))
@@ -149,11 +158,12 @@ class Network:
             if freely.last != END or not sentences.takes(freely.tokens[:-1]):
                 decoder = Decoder(self, hidden, ones)
                 led = search(decoder.advance, sentences, SENTENCE_BEAMS, limit)
-            if led is not None and is_near(led, freely):
+            if led is not None and is_near(led, freely, sentences.slack):
                 return self._decoded(led, freely, expected=True)
-        if freely.mean < SURE_ENOUGH:
+        if freely.mean < (SURE_ENOUGH if words is None else SURE_WITHOUT_WORDS):
             decoder = Decoder(self, hidden, ones)
-            searched = search(decoder.advance, Unguided(), BEAMS, limit)
+            beams = BEAMS if words is None else WORD_BEAMS
+            searched = search(decoder.advance, words or Unguided(), beams, limit)
             if searched is not None and searched.mean > freely.mean:
                 freely = searched
         return self._decoded(freely, freely)
@@ -241,11 +251,11 @@ class Decoder:
         return np.asarray(found[0][:, -1])
 
 
-def is_near(led: Beam, freely: Beam) -> bool:
+def is_near(led: Beam, freely: Beam, slack: float) -> bool:
     """Whether one of the sentences was said, judged by what was heard freely."""
     if led.mean < UNLIKELY:
         return False
-    return freely.total - led.total <= FARTHEST * len(led.tokens)
+    return freely.total - led.total <= slack * len(led.tokens)
 
 
 def _past_name(output: str) -> str:

@@ -58,7 +58,9 @@ class TokenGraph:
 
     closed = True
 
-    def __init__(self, words: WordNetwork, spell: Spell) -> None:
+    def __init__(self, words: WordNetwork, spell: Spell, slack: float) -> None:
+        """slack: as in ``Sentences``."""
+        self.slack = slack
         self._words = words
         self._spell = spell
         self._pauses = {spell(mark)[-1] for mark in PAUSES}
