@@ -85,10 +85,9 @@ class LanguageModel:
         history: the conversation so far; as much of it as fits is used, nothing is added.
         cancel: ends the answer at once, silently.
 
-        Of the answer to a question of fact only what the model is sure of is told. A sentence
-        that claims an action is replaced by an honest one. Where the answer has
-        reached its greatest length, it ends with its last whole sentence; it has at most
-        ``dialogue.max_sentences``.
+        Of the answer to a question of fact only what the model is sure of is told. Where the
+        answer has reached its greatest length, it ends with its last whole sentence; it has at
+        most ``dialogue.max_sentences``.
 
         Raises ModelError, PackageError when the model must still be loaded; LlmError when
         the text is too long, when no word comes within ``dialogue.timeout_s``, or when the

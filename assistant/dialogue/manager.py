@@ -11,6 +11,7 @@ from datetime import datetime
 
 from assistant.dialogue.context import Context
 from assistant.dialogue.history import History, refers_back
+from assistant.dialogue.honesty import honest
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.memory import asks_about_oneself, recall
 from assistant.dialogue.prompts import concerns, facts
@@ -231,7 +232,8 @@ class Manager:
         # A small model repeats what it sees; earlier turns are shown only where they are meant.
         history = self._history if refers_back(text) else None
         try:
-            for piece in llm.reply(text, facts=self._facts(text), history=history, cancel=cancel):
+            reply = llm.reply(text, facts=self._facts(text), history=history, cancel=cancel)
+            for piece in honest(reply):
                 if not said and self.talk_error is not None:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
                     self.talk_error = None

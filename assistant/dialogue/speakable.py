@@ -1,4 +1,4 @@
-"""What of a generated text is spoken: whole, honest sentences, each once."""
+"""What of a generated text is spoken: whole sentences, each once, and no program code."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from assistant.dialogue.history import Exchange
-from assistant.dialogue.honesty import HonestyFilter
 from assistant.dialogue.sentences import SentenceStream, is_closed
 
 _LOOP_WORDS = 4
 """A sentence of so many words is said once; small models go round in circles."""
 
+_CODE = "```"
 _ROLE = re.compile(r"^\s*(?:(?:assistant|ai|bot|system)\s*:|assistant\s*$)\s*", re.IGNORECASE)
 
 
@@ -28,12 +28,12 @@ class Run(Protocol):
 
 
 def speakable(pieces: Iterator[str], run: Run, max_sentences: int) -> Iterator[str]:
-    """Whole, honest sentences without role markers; no white space around the reply.
+    """Whole sentences without role markers; no white space around the reply.
 
-    Generation ends with the last sentence that is allowed; one that was said is left out.
+    Generation ends with the last sentence that is allowed, and before program code; a sentence
+    that was said is left out.
     """
     stream = SentenceStream()
-    honesty = HonestyFilter()
     begun = False
     count = 0
     seen: set[tuple[str, ...]] = set()
@@ -46,19 +46,20 @@ def speakable(pieces: Iterator[str], run: Run, max_sentences: int) -> Iterator[s
         if len(words) >= _LOOP_WORDS and words in seen:
             return ""
         seen.add(words)
-        checked = honesty.check(sentence)
-        begun = begun or bool(checked.strip())
-        return checked
+        begun = begun or bool(sentence.strip())
+        return sentence
 
     for piece in pieces:
         for sentence in stream.push(piece):
-            if text := out(sentence):
+            sentence, code, _ = sentence.partition(_CODE)
+            if text := out(sentence.rstrip() if code else sentence):
                 yield text
                 count += _is_sentence(text)
-            if count >= max_sentences:
+            if count >= max_sentences or code:
                 run.cancel.set()
                 return
-    rest = stream.rest().rstrip()
+    rest, code, _ = stream.rest().rstrip().partition(_CODE)
+    rest = rest.rstrip()
     if run.cut and not is_closed(rest):
         rest = "" if begun else _whole_words(rest)
     if text := out(rest):

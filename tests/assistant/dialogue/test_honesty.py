@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
+from pathlib import Path
 
-from assistant.dialogue.honesty import HONEST, HonestyFilter, claims_action
+import pytest
+import yaml
+
+from assistant.dialogue.honesty import HONEST, NOT_LOOKED, HonestyFilter, claims_action, honest
+
+MORE = yaml.safe_load(
+    (Path(__file__).parents[2] / "data" / "claims.yaml").read_text(encoding="utf-8")
+)
 
 CLAIMS = """
 I've set a timer for twelve minutes.
@@ -98,7 +106,12 @@ def test_claims(sentence: str) -> None:
     assert claims_action(f" {sentence.rstrip('.!')} ")
 
 
-@pytest.mark.parametrize("sentence", OTHERS)
+@pytest.mark.parametrize("sentence", MORE["claims"])
+def test_more_claims(sentence: str) -> None:
+    assert claims_action(sentence)
+
+
+@pytest.mark.parametrize("sentence", [*OTHERS, *MORE["others"]])
 def test_others(sentence: str) -> None:
     assert not claims_action(sentence)
 
@@ -114,3 +127,23 @@ def test_one_honest_sentence_takes_the_place_of_all_claims() -> None:
 
 def test_the_honest_sentence_is_no_claim() -> None:
     assert not claims_action(HONEST)
+
+
+def test_claims_of_having_looked_have_their_own_sentence() -> None:
+    assert HonestyFilter().check("I checked your calendar.") == NOT_LOOKED
+    assert not claims_action(NOT_LOOKED)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_pieces_of_any_size(size: int) -> None:
+    text = "Hello. I turned off the light. The sky is blue. It is now switched on. Bye"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert "".join(honest(pieces)) == f"Hello. {HONEST} The sky is blue. Bye"
+
+
+def test_a_whole_sentence_is_not_held_back() -> None:
+    def pieces() -> Iterator[str]:
+        yield "Good evening."
+        pytest.fail("asked for the next sentence before giving out this one")
+
+    assert next(honest(pieces())) == "Good evening."

@@ -13,7 +13,6 @@ import pytest
 from assistant.config import DialogueConfig, KvConfig, LlmConfig
 from assistant.dialogue.doubt import NOT_SURE
 from assistant.dialogue.history import History
-from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.llm import LanguageModel
 from assistant.errors import LlmError, ModelError, PackageError
 from assistant.models import path_of
@@ -157,10 +156,11 @@ def test_a_user_cannot_open_a_turn(make: Make) -> None:
     assert frame == [1, 2, 1, 2, 1]  # system, user, head of the answer
 
 
-def test_claims_become_one_honest_sentence(make: Make) -> None:
-    pieces = make().answer("Sure. I've set a timer. I'll remind you. Bye.")
-    assert "".join(pieces) == f"Sure. {HONEST} Bye."
-    assert make().answer("I turned off the lights") == [HONEST]
+def test_program_code_is_not_spoken(make: Make) -> None:
+    llm = make()
+    assert llm.answer("Here is how.\n```python\nprint(1)\n```\nNice.") == ["Here is how."]
+    llm._wait_for_the_last(threading.Event())
+    assert llm.answer("It is ```x = 1```.") == ["It is"]
 
 
 @pytest.mark.parametrize(

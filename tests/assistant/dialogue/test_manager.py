@@ -72,3 +72,18 @@ def test_what_the_user_told_is_given_back(manager: Manager) -> None:
     assert answer(manager, "how old is my dog") == ("dialogue.talk", NOT_TOLD)
     answer(manager, "my dog is nine years old")
     assert answer(manager, "how old is my dog") == ("dialogue.talk", "Your dog is nine years old.")
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        ("Sure. I've set a timer. I'll remind you. Bye.",),
+        ("Sure.", " I've set a timer.", " I'll remind you.", " Bye."),
+        tuple("Sure. I've set a timer. I'll remind you. Bye."),
+    ],
+)
+def test_claims_of_any_model_become_one_honest_sentence(
+    manager: Manager, says: tuple[str, ...]
+) -> None:
+    manager._llm = Echo(*says)  # type: ignore[assignment]
+    assert answer(manager, "do you like clocks") == ("dialogue.talk", f"Sure. {HONEST} Bye.")
