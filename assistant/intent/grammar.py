@@ -27,11 +27,14 @@ COMMAND_INTENT = "commands.say"
 """The intent of ``understand.commands``; its slot "reply" is what is to be said."""
 
 SUFFIXES = ("*.yaml", "*.yml")
+EXAMPLES = "examples.yaml"
+"""Beside the sentences of a skill: what teaches the heads, no templates."""
+
 _VALUE = re.compile(r"(?<!\\)\{(?P<kind>\w+)(?::(?P<slot>\w+))?\}")
 _SYNTAX = re.compile(r"[][()<>{}|]")
 _MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
 _MAX_CHARACTERS = 2000
-_FREE_NAMES = frozenset(["name", "person"])
+_FREE_NAMES = frozenset(["name", "new_name", "person", "text"])
 """Slots whose words come back in the user's own letters."""
 
 _LITERAL_KINDS = frozenset(["both", "choices", "figure", "goods", "items", "measure", "sum"])
@@ -59,7 +62,7 @@ class Grammar(Understander):
         self._sources = list(sources)
         self._cfg = cfg or UnderstandConfig()
         self._now = now
-        self._needs: dict[str, list[str]] = {}
+        self._needs: dict[str, list[list[str]]] = {}
         self._intents: Any = None
         self._recognize: Callable[..., Iterable[Any]] | None = None
 
@@ -113,8 +116,8 @@ class Grammar(Understander):
             slots = self._slots(result, original, memo)
             if slots is None:
                 continue
-            needs = self._needs.get(result.intent.name, [])
-            asks = bool(needs) and not any(slot in slots for slot in needs)
+            groups = self._needs.get(result.intent.name, [])
+            asks = any(slots.keys().isdisjoint(group) for group in groups)
             match = _Match(Intent(result.intent.name, slots, asks=asks), _free(result) > 0)
             if not asks:
                 return match
@@ -152,7 +155,7 @@ class Grammar(Understander):
                 line = sentence_file.line_of(path, name)
                 raise sentence_file.mistake(path, f'no skill has the intent "{name}"', line, hint)
             if meaning.needs:
-                self._needs[name] = meaning.needs
+                self._needs[name] = _groups(meaning.needs)
             for block in meaning.data:
                 for sentence in block.sentences if own else ():
                     self._warn_of_theft(sentence, name)
@@ -254,6 +257,13 @@ class _TemplateError(Exception):
 _PLAIN = SentenceFile.model_construct(expansion_rules={}, lists={})
 
 
+def _groups(needs: list[str | list[str]]) -> list[list[str]]:
+    """Groups of slots, one of each of which is needed."""
+    single = [slot for slot in needs if isinstance(slot, str)]
+    groups = [group for group in needs if not isinstance(group, str)]
+    return [single, *groups] if single else groups
+
+
 def _free(result: Any) -> int:
     """Characters that stand in the place of values."""
     return sum(len(entity.text) for entity in result.entities_list if entity.is_wildcard)
@@ -273,7 +283,8 @@ def _files(folders: Iterable[Path]) -> list[Path]:
                 f"The folder {folder} with sentences does not exist.",
                 "Check understand.sentences in config.yaml.",
             )
-        files += sorted(path for pattern in SUFFIXES for path in folder.glob(pattern))
+        found = sorted(path for pattern in SUFFIXES for path in folder.glob(pattern))
+        files += [path for path in found if path.name != EXAMPLES]
     return files
 
 

@@ -36,9 +36,10 @@ class Block(_Part):
 
 
 class Meaning(_Part):
-    """needs: slots of which one must be filled, or the skill will ask for it."""
+    """needs: slots of which one must be filled, or the skill will ask for it; lists within
+    it are groups, of each of which one must be."""
 
-    needs: list[str] = []
+    needs: list[str | list[str]] = []
     data: list[Block] = Field(min_length=1)
 
 
