@@ -92,7 +92,9 @@ def _timer_cancel(slots: Slots) -> list[Meaning]:
 
 
 def _date(slots: Slots) -> list[Meaning]:
-    return [("HassGetCurrentDate", {k: v for k, v in slots.items() if (k, v) != ("day", "today")})]
+    today = {"day": "today", "on": datetime.now().astimezone().date().isoformat()}
+    others = {key: value for key, value in slots.items() if today.get(key) != value}
+    return [("HassGetCurrentDate", others)]
 
 
 def _volume_step(sign: int) -> Callable[[Slots], list[Meaning]]:

@@ -52,11 +52,10 @@ class HomeGrammar(Understander):
         if len(text) > MAX_CHARACTERS:
             return None
         names = self._current_names()
-        whole = normalize(text)
-        ways = [plain(said) for said in dict.fromkeys((strip_courtesy(whole), whole))]
-        if " and a half" in whole:
-            ways.append(_HALF.sub(_point_five, ways[0]))
-        for words in filter(None, ways):
+        ways = self._ways(normalize(text))
+        if not ways:
+            return None
+        for words in ways:
             mentions = list(names.mentions(words))
             intent = self._understand(words, mentions, text) or several(
                 words, mentions, lambda part: self._part(part, text)
@@ -72,7 +71,21 @@ class HomeGrammar(Understander):
         mentions = list(names.mentions(bare))
         if bare != ways[0] and (intent := self._understand(bare, mentions, text)):
             return intent
-        return self._unknowns.find(bare, mentions, names) if bare else None
+        return self._unknowns.find(bare, mentions, names)
+
+    def _ways(self, whole: str) -> list[str]:
+        """The words to try, the likelier first: without courtesy, unless it is in a name."""
+        bare, full = plain(strip_courtesy(whole)), plain(whole)
+        ways = [bare, full]
+        if bare != full and self._said(full) > self._said(bare):
+            ways.reverse()
+        if " and a half" in full:
+            ways.append(_HALF.sub(_point_five, bare))
+        return list(dict.fromkeys(filter(None, ways)))
+
+    def _said(self, words: str) -> int:
+        """Letters of the longest name in ``words``."""
+        return max((m.end - m.start for m in self._names.mentions(words)), default=0)
 
     def _part(self, words: str, text: str) -> Intent | None:
         """The intent of some words of ``text``; a name alone is none."""

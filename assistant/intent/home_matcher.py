@@ -141,7 +141,8 @@ def _rank(result: Any, *, asks: bool) -> tuple[bool, int, int, bool, int, int, i
     asks: the text begins as questions do; "all lights off" is none.
     """
     name = result.entities.get("name")
-    named = 0 if name is None or name.is_wildcard else len(name.text.strip())
+    exact = name is not None and not name.is_wildcard and name.metadata["exact"]
+    named = len(name.text.strip()) if exact else 0
     free = [entity for entity in result.entities_list if entity.is_wildcard]
     return (
         not asks and result.intent.name == "HassGetState",
