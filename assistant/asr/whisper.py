@@ -111,11 +111,21 @@ class Whisper(WholeUtteranceRecognizer):
 def hotwords(vocabulary: Sequence[str], count: Any) -> str | None:
     """The phrases joined by commas, as many whole ones as fit, first ones first.
 
+    Those with a word that is in none before them come first: "a bit of milk" brings nothing
+    when "a little bit of milk" is there, and room is short.
+
     count: function from text to its number of tokens.
     """
+    new: list[str] = []
+    covered: list[str] = []
+    seen: set[str] = set()
+    for phrase in dict.fromkeys(" ".join(p.split()) for p in vocabulary):
+        words = set(phrase.lower().split())
+        (covered if words <= seen else new).append(phrase)
+        seen |= words
     chosen: list[str] = []
     used = 0
-    for phrase in dict.fromkeys(" ".join(p.split()) for p in vocabulary):
+    for phrase in (*new, *covered):
         if not phrase:
             continue
         # One more for the comma.

@@ -42,6 +42,12 @@ def test_hotwords_fit_and_a_short_one_may_follow_a_long_one() -> None:
     assert phrases[-1] == f"phrase {len(phrases) - 1}"
 
 
+def test_hotwords_with_new_words_come_before_what_they_cover() -> None:
+    said = ["a bit of milk", "a bit of cream", "milk", "cream of milk", "latte"]
+    chosen = hotwords(said, count)
+    assert chosen == "a bit of milk, a bit of cream, latte, milk, cream of milk"
+
+
 def test_hears_people(whisper: Whisper) -> None:
     whisper.start()
     whisper.feed(clips.bundled("beckett.wav"))
