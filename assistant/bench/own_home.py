@@ -12,15 +12,18 @@ import json
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from assistant.bench.home_terms import agree, expected, understood
 from assistant.bench.latency import percentiles
 from assistant.config import Config
+from assistant.errors import InputFileError
 from assistant.home.base import Area, Entity, Floor, Snapshot
 from assistant.intent import create
-from assistant.intent.base import Intent, Understander
+from assistant.intent.base import Intent
+from assistant.intent.chain import Chain
 from assistant.intent.home_grammar import HomeGrammar
 from assistant.skills.registry import Registry
 from assistant.state import Clock, State
@@ -48,9 +51,8 @@ def score(cfg: Config, rows: Iterable[Row], data: Path, limit: int | None = None
     cases = [row for row in rows if is_home(row) and row.get("lang", "en") == "en"][:limit]
     home = _Home(fixtures(data) or _named(cases))
     grammar = HomeGrammar(home.snapshot)
-    understanders = [create(cfg.understand, _skill_sentences(cfg)), grammar]
-    for understander in understanders:
-        understander.load()
+    chain = Chain([create(cfg.understand, _skill_sentences(cfg)), grammar])
+    chain.load()
     took: list[float] = []
     by_intent: dict[str, list[int]] = {}
     wrong: list[dict[str, Any]] = []
@@ -59,7 +61,7 @@ def score(cfg: Config, rows: Iterable[Row], data: Path, limit: int | None = None
         home.use(case.get("setup") or {})
         grammar.understand("")  # it reads the names of a home when they change
         started = time.perf_counter()
-        intent = understand(understanders, sentence)
+        intent = chain.understand(sentence)
         took.append((time.perf_counter() - started) * 1000)
         right, whole = _judge(case, intent)
         intents += right
@@ -81,29 +83,40 @@ def score(cfg: Config, rows: Iterable[Row], data: Path, limit: int | None = None
     }
 
 
-def understand(understanders: Iterable[Understander], text: str) -> Intent | None:
-    """The first that any of them makes of it."""
-    return next((intent for u in understanders if (intent := u.understand(text))), None)
-
-
 def fixtures(data: Path) -> dict[str, Any] | None:
     """The home that cases without a setup assume, beside the data; None without one."""
     folder = data if data.is_dir() else data.parent
     for path in (folder / FIXTURES, folder.parent / FIXTURES):
         if path.is_file():
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            with _readable(path):
+                content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             return content
     return None
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Cases of a JSON-lines file, or of all of them in a folder (.jsonl, .jsonl.gz)."""
+    """Cases of a JSON-lines file, or of all of them in a folder (.jsonl, .jsonl.gz).
+
+    Raises InputFileError for a file that is none.
+    """
     files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
     for file in files:
         opener = gzip.open if file.suffix == ".gz" else open
-        with opener(file, "rt", encoding="utf-8") as lines:
+        with _readable(file), opener(file, "rt", encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines if line.strip()]
         yield from (row for row in rows if isinstance(row, dict) and is_home(row))
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise InputFileError(
+            "bench.bad_data",
+            f"{file} cannot be read: {error}.",
+            "It should have one JSON object a line.",
+        ) from error
 
 
 def table(row: Mapping[str, Any]) -> str:
