@@ -101,6 +101,7 @@ class Answering:
         if reason in ("followup", "always") and not self._manager.meaningful(text):
             # Noise in an open window is nobody's question and gets no answer.
             return Done("not_heard")
+        text = self._manager.repaired(text)
         answer = self._manager.respond(text, turn=turn.number, cancel=turn.cancel)
         return Done(self._speak(turn, answer, on_answer), answer.question)
 
@@ -115,6 +116,7 @@ class Answering:
     def _speak(self, turn: Turn, answer: Answer, on_answer: Callable[[], None]) -> str:
         on_answer()
         self._speaker.sink.volume, self._speaker.sink.muted = self._manager.volume()
+        self._speaker.speed = self._manager.speed()
         record = None
         if self._record is not None:
             keep = self._record

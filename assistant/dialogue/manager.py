@@ -21,6 +21,7 @@ from assistant.dialogue.use_log import Entry, UseLog
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
+from assistant.intent.repair import repaired
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
 from assistant.skills.spoken import about, length
@@ -114,7 +115,7 @@ class Manager:
         if question is not None and (again := self._reader.unanswered(text)):
             return self._ask(turn, question.expects, again, again=True)
         self._context.talked()
-        if refusal := unable(text):
+        if refusal := unable(text, self._registry.skills):
             return self._plain(turn, NONE, refusal, "not_understood")
         if asks_about_oneself(text):
             told = recall(text, self._history.exchanges())
@@ -129,6 +130,10 @@ class Manager:
         """The command in the text, also one that hangs on what was said before."""
         reading = self._reader.read(text)
         return reading.intent if reading is not None and reading.intents else None
+
+    def repaired(self, text: str) -> str:
+        """What was heard, with names put right where only that makes it a command."""
+        return repaired(text, self.vocabulary(), self.understand)
 
     def meaningful(self, text: str) -> bool:
         """False for what is no utterance: no word at all, or a single filler."""
@@ -174,6 +179,10 @@ class Manager:
     def volume(self) -> tuple[int, bool]:
         """Volume (0 to 100) and whether the sound is muted."""
         return self._registry.volume()
+
+    def speed(self) -> float:
+        """How fast to speak: 1.0 is the voice's own speed."""
+        return self._registry.speed()
 
     def _act(self, reading: Reading, text: str, turn: int) -> Answer:
         if reading.undo_first:

@@ -13,7 +13,7 @@ from assistant.home.base import Home
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.timer.scheduler import Scheduler
-from assistant.skills.volume.skill import read_volume
+from assistant.skills.volume.skill import read_speed, read_volume
 from assistant.state import State
 
 log = logging.getLogger(__name__)
@@ -46,6 +46,7 @@ class Registry:
         self._skills = {skill.name: skill for skill in skills}
         self._state = state
         self._default_volume = cfg.audio.default_volume
+        self._default_speed = cfg.tts.speed
         self._area = cfg.home.area
         self._forget_after_s = cfg.dialogue.forget_after_s
         self._known: dict[str, object] = {}
@@ -104,6 +105,10 @@ class Registry:
     def volume(self) -> tuple[int, bool]:
         """Loudness from 0 to 100, and whether the sound is off."""
         return read_volume(self._state, self._default_volume)
+
+    def speed(self) -> float:
+        """How fast to speak: 1.0 is the voice's own speed."""
+        return self._default_speed * read_speed(self._state)
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         """Does what the intent says; whatever fails, the outcome can be spoken."""

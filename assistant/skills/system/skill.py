@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assistant.config import Config
 from assistant.intent.base import Intent
+from assistant.intent.normalize import normalize
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.state import State
 
+SAID = 4
+"""So many examples are given for one topic."""
+
 
 class SystemSkill(Skill):
     name = "system"
-    abilities = ("repeat what I said",)
-    phrases = ("stop", "never mind", "say that again", "what can you do")
+    abilities = ("repeat what I said", "undo the last thing")
+    topics = ("help", "undo", "yourself", "you")
+    examples = ("undo that", "say that again", "what did you hear", "never mind", "what can you do")
+    phrases = ("stop", "never mind", "say that again", "what can you do", "undo that")
 
     def __init__(self, cfg: Config, state: State) -> None:
         self._replies = {
@@ -41,5 +49,33 @@ class SystemSkill(Skill):
             known = f"Your name is {self._user}." if self._user else "I don't know your name yet."
             return Outcome(known)
         if intent.name == "system.help":
-            return Outcome(f"I can {spoken.listing(turn.abilities)}.")
+            return Outcome(self._help(str(intent.slots.get("topic", "")), turn))
         return Outcome(self._replies[intent.name])
+
+    def _help(self, topic: str, turn: TurnContext) -> str:
+        """What there is, in a sentence; for a topic a few sentences to say."""
+        about = _about(topic, turn.skills)
+        if about is not None and about.examples:
+            said = " Or: ".join(f"{text}." for text in about.examples[:SAID])
+            return f"You can say: {said}"
+        if topic:
+            return f"I don't know how to help with {topic}. {self._help('', turn)}"
+        told = [skill for skill in turn.skills if skill.topics and skill.examples]
+        hint = f" Ask what I can do with {told[0].topics[0]} for examples." if told else ""
+        return f"I can {spoken.listing(turn.abilities)}.{hint}"
+
+
+def _about(topic: str, skills: Sequence[Skill]) -> Skill | None:
+    """The skill that deals with what was named."""
+    wanted = _key(topic)
+    if not wanted:
+        return None
+    for skill in skills:
+        if wanted in (_key(name) for name in (skill.name, *skill.topics)):
+            return skill
+    named = ((skill, _key(name)) for skill in skills for name in (skill.name, *skill.topics))
+    return next((skill for skill, name in named if name & wanted), None)
+
+
+def _key(name: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in normalize(name).split()) - {"the", "my"}

@@ -1,13 +1,21 @@
-"""Loudness on a scale from 0 to 100, and mute; both outlive a restart."""
+"""Loudness on a scale from 0 to 100, mute, and how fast it speaks; all outlive a restart."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from assistant.config import Config
 from assistant.intent.base import Intent
+from assistant.intent.followup import followup
+from assistant.intent.values.percent import parse_percent
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.state import State
 
-_LEVEL, _MUTED = "volume", "muted"
+SPEEDS = (0.6, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5)
+"""Steps of "slower" and "faster", as factors of the speed in the configuration."""
+
+_LEVEL, _MUTED, _SPEED = "volume", "muted", "speech_speed"
+_OPPOSITE = {"up": "down", "down": "up", "slower": "faster", "faster": "slower"}
 
 
 def read_volume(state: State, default: int) -> tuple[int, bool]:
@@ -19,10 +27,26 @@ def read_volume(state: State, default: int) -> tuple[int, bool]:
     return level, state.get(_MUTED, False) is True
 
 
+def read_speed(state: State) -> float:
+    """The factor of the voice's speed that was last asked for; 1.0 is that of the settings."""
+    speed = state.get(_SPEED)
+    return speed if speed in SPEEDS else 1.0
+
+
 class VolumeSkill(Skill):
     name = "volume"
-    abilities = ("change the volume",)
-    phrases = ("volume", "turn it up", "turn it down", "percent", "mute", "louder", "quieter")
+    abilities = ("change the volume and how fast I speak",)
+    topics = ("volume", "the sound", "sound", "loudness", "voice", "speech", "speaking", "speed")
+    examples = (
+        "volume 40",
+        "turn it up",
+        "mute",
+        "speak slower",
+        "what's the volume",
+        "back to normal speed",
+    )
+    phrases = ("volume", "turn it up", "turn it down", "percent", "mute", "louder", "quieter",
+               "speak slower", "speak faster")  # fmt: skip
 
     def __init__(self, cfg: Config, state: State) -> None:
         self._default = cfg.audio.default_volume
@@ -32,6 +56,8 @@ class VolumeSkill(Skill):
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         level, muted = read_volume(self._state, self._default)
         what = intent.name.removeprefix("volume.")
+        if what in ("slower", "faster", "normal"):
+            return self._pace(what)
         if what == "query":
             return Outcome(f"The volume is {level}." + (" The sound is off." if muted else ""))
         if what in ("mute", "unmute"):
@@ -50,7 +76,51 @@ class VolumeSkill(Skill):
         limit = "maximum" if inside else "minimum"
         return self._keep(what, inside, False, f"Volume {inside}, that's the {limit}.")
 
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        do = last.name.removeprefix("volume.")
+        said = followup(text)
+        if do in _OPPOSITE and said.kind in ("again", "more"):
+            return last
+        if do in _OPPOSITE and said.kind == "less":
+            return Intent(f"volume.{_OPPOSITE[do]}", dict(last.slots))
+        if do not in ("set", "up", "down") or said.kind not in ("correct", "also"):
+            return None
+        level = parse_percent(said.rest)
+        if level is None:
+            return None
+        slots = {"level": level.value, "said": level.said} if level.clamped else {}
+        return Intent("volume.set", slots or {"level": level.value})
+
+    def overrides(self, last: Intent, new: Intent) -> bool:
+        return new.name == "volume.set"
+
+    def _pace(self, do: str) -> Outcome:
+        before = read_speed(self._state)
+        place = SPEEDS.index(before) + {"slower": -1, "faster": 1, "normal": 0}[do]
+        after = 1.0 if do == "normal" else SPEEDS[min(max(place, 0), len(SPEEDS) - 1)]
+        if after == before:
+            if do == "normal":
+                return Outcome("This is my normal speed.")
+            return Outcome(f"I can't speak any {do}.", ok=False)
+        self._state.set(_SPEED, after)
+        reply = "OK, back to my normal speed." if after == 1.0 else f"OK, I speak {do} now."
+        return Outcome(
+            reply,
+            {"skill": self.name, "do": do, "speed": after},
+            undo=lambda: self._back({_SPEED: before}, "OK, I speak as before."),
+        )
+
     def _keep(self, do: str, level: int, muted: bool, reply: str = "") -> Outcome:
+        before, was_muted = read_volume(self._state, self._default)
         self._state.update({_LEVEL: level, _MUTED: muted})
         action = {"skill": self.name, "do": do, "level": level, "muted": muted}
-        return Outcome(reply or f"Volume {level}.", action)
+        back = f"Volume {before} again." if not was_muted else "Sound off again."
+        return Outcome(
+            reply or f"Volume {level}.",
+            action,
+            undo=lambda: self._back({_LEVEL: before, _MUTED: was_muted}, back),
+        )
+
+    def _back(self, values: dict[str, Any], reply: str) -> Outcome:
+        self._state.update(values)
+        return Outcome(reply, {"skill": self.name, "do": "undo", **values})

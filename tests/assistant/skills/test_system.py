@@ -49,3 +49,28 @@ def test_the_name_of_the_user_is_kept_while_it_runs(tmp_path: Path) -> None:
     assert talk.reply("do you remember my name") == "Your name is Mary Lou."
     talk.restart()
     assert talk.reply("what is my name") == "I don't know your name yet."
+
+
+def test_help_on_a_topic_gives_sentences_that_are_understood(talk: Talk) -> None:
+    topics = [topic for skill in talk.registry.skills for topic in skill.topics]
+    assert {"timers", "lists", "volume"} <= set(topics)
+    for topic in topics:
+        reply = talk.reply(f"what can you do with {topic}")
+        assert reply.startswith("You can say: "), topic
+        for said in reply.removeprefix("You can say: ").split(" Or: "):
+            assert talk.grammar.understand(said) is not None, said
+
+
+def test_help_on_what_nobody_does(talk: Talk) -> None:
+    reply = talk.reply("what can you do with unicorns")
+    assert reply.startswith("I don't know how to help with unicorns. I can ")
+
+
+def test_undo_in_a_conversation(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.reply("undo that") == "There is nothing to undo."
+    talk.say("set the volume to 30")
+    talk.say("set the volume to 80")
+    assert talk.reply("take that back") == "Volume 30 again."
+    assert talk.registry.volume() == (30, False)
+    assert talk.reply("undo") == "There is nothing to undo."

@@ -99,3 +99,52 @@ def test_damaged_file_gives_the_default_and_a_warning(tmp_path: Path) -> None:
     talk.restart()
     assert talk.registry.volume() == (Config().audio.default_volume, False)
     assert len(talk.state.warnings) == 1
+
+
+def test_speech_gets_slower_and_faster_within_limits(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, Config.model_validate({"tts": {"speed": 1.2}}))
+    assert talk.registry.speed() == 1.2
+    assert talk.reply("speak slower") == "OK, I speak slower now."
+    slower = talk.registry.speed()
+    assert 0.5 < slower < 1.2
+    talk.restart()
+    assert talk.registry.speed() == slower
+    assert talk.reply("faster") == "OK, back to my normal speed."
+    while talk.say("talk faster").ok:
+        assert talk.registry.speed() < 2.0
+    assert talk.reply("talk faster") == "I can't speak any faster."
+    talk.say("normal speed")
+    assert talk.registry.speed() == 1.2
+    assert talk.reply("undo that") == "OK, I speak as before."
+    assert talk.registry.speed() > 1.2
+    talk.state.set("speech_speed", "quick")
+    assert talk.registry.speed() == 1.2
+
+
+@pytest.mark.parametrize(
+    ("last", "text", "name", "slots"),
+    [
+        ("volume 40", "make it fifty", "volume.set", {"level": 50}),
+        ("louder", "no, 30 percent", "volume.set", {"level": 30}),
+        ("volume 40", "make it 120", "volume.set", {"level": 100, "said": 120}),
+        ("louder", "a bit more", "volume.up", {}),
+        ("louder", "again", "volume.up", {}),
+        ("turn it up", "too much", "volume.down", {}),
+        ("speak slower", "even more", "volume.slower", {}),
+    ],
+)
+def test_what_is_said_next(
+    talk: Talk, last: str, text: str, name: str, slots: dict[str, object]
+) -> None:
+    before = talk.grammar.understand(last)
+    assert before is not None
+    intent = talk.registry.revise(before, text, talk.turn(text))
+    assert intent is not None
+    assert (intent.name, intent.slots) == (name, slots)
+
+
+@pytest.mark.parametrize("text", ["and then she left", "no", "fifty", "what a day"])
+def test_talk_after_the_volume_is_talk(talk: Talk, text: str) -> None:
+    before = talk.grammar.understand("volume 40")
+    assert before is not None
+    assert talk.registry.revise(before, text, talk.turn(text)) is None
