@@ -45,7 +45,7 @@ def test_without_a_room_it_is_asked(tmp_path: Path) -> None:
 def test_a_room_that_has_none_of_it(tmp_path: Path) -> None:
     with living_in(tmp_path, "Hall") as house:
         assert house.reply("close the curtains in the kitchen") == (
-            "I don't know of a Curtain in the Kitchen."
+            "I don't know of any curtains in the Kitchen."
         )
         assert house.calls == []
 
