@@ -15,7 +15,7 @@ import numpy as np
 from assistant import config, service
 from assistant.audio.base import Pcm
 from assistant.config import Config
-from assistant.doctor import machine, sound, store
+from assistant.doctor import home, machine, sound, store
 from assistant.doctor.check import Check, Edges
 from assistant.doctor.levels import decibel
 
@@ -40,6 +40,7 @@ def run(
         Check("settings", True, where),
         *machine.check(cfg, edges),
         *store.check(cfg, full=full, running=running),
+        *home.check(cfg),
         *sound.check(cfg, edges, running),
     ]
 
