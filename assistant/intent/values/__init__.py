@@ -6,13 +6,19 @@ not understood is None.
 
 - number: ``parse_number(text)``, ``parse_ordinal(text)``, ``find_numbers(text)``,
   ``find_ordinals(text)``
+- place: ``parse_place(text) -> Place | None`` ("second to last"), ``find_places(text)``
 - duration: ``parse_duration(text)`` in seconds, ``find_duration(text)``, ``find_durations(text)``
 - when: ``parse_time(text, now) -> When | None`` (``.at``, ``.has_date``, ``.has_time``),
   ``find_time(text, now)``, ``find_times(text, now)``; now must have a time zone
+- recurrence: ``parse_recurrence(text, now)`` as JSON ("every weekday at seven"),
+  ``find_recurrences(text, now)``
+- zone: ``parse_zone(text)``: "tokyo" -> "Asia/Tokyo"; ``known_places()``
 - percent: ``parse_percent(text) -> Level | None`` (``.value`` 0 to 100, ``.said``, ``.clamped``),
   ``find_percent(text)``
 - temperature: ``parse_temperature(text) -> Temperature | None`` (``.degrees``, ``.scale``),
   ``find_temperatures(text)``
+- money: ``parse_money(text) -> Money | None`` (``.amount``, ``.currency``), ``find_money(text)``
+- colour: ``parse_colour(text)``: "light blue" -> "lightblue"
 
 A whole-text parser is the safer one: a sentence may have lost a part in recognition, and
 what is left of it may still look like a value. Each parser cuts the text into tokens

@@ -21,7 +21,7 @@ from assistant.intent.values.cardinal import (
 )
 from assistant.intent.values.ordinal import match_ordinal
 
-_MONTHS = {
+MONTHS = {
     name: month
     for month, names in enumerate(
         (
@@ -129,12 +129,12 @@ def month_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
 def month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
     """The month (January = 1) and the index after it (and its dot)."""
     word = word_at(tokens, i)
-    if word not in _MONTHS:
+    if word not in MONTHS:
         return None
-    return _MONTHS[word], i + 2 if word_at(tokens, i + 1) == "." else i + 1
+    return MONTHS[word], i + 2 if word_at(tokens, i + 1) == "." else i + 1
 
 
-_AFTER_MONTH = ("", ".", ",", "?", "!", "at", "for", "from", "to", "and", "in", "until")
+AFTER_MONTH = ("", ".", ",", "?", "!", "at", "for", "from", "to", "and", "in", "until")
 
 
 def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
@@ -152,7 +152,7 @@ def _day_number(tokens: Tokens, i: int) -> tuple[int, int] | None:
     if words is None or words.value > 31:
         return None
     verb = word_at(tokens, words.end) in ("may", "march") and words.value < 13
-    if verb and word_at(tokens, words.end + 1) not in _AFTER_MONTH:
+    if verb and word_at(tokens, words.end + 1) not in AFTER_MONTH:
         return None  # "one may ask"
     return int(words.value), words.end
 

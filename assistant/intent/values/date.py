@@ -8,19 +8,32 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from assistant.intent.values.calendar_day import (
+    AFTER_MONTH,
     LAST,
+    MONTHS,
     NEXT,
     DayHit,
     add_months,
     match_day_of_month,
     match_month_day,
+    month_at,
     name_at,
     skip,
+    year_at,
 )
-from assistant.intent.values.cardinal import Tokens, word_at
-from assistant.intent.values.feast import match_feast
+from assistant.intent.values.cardinal import (
+    FUSED,
+    TEENS,
+    TENS,
+    UNITS,
+    Tokens,
+    word_at,
+)
+from assistant.intent.values.feast import FEAST_BEGINS, match_feast
 from assistant.intent.values.numeric_date import match_numeric
+from assistant.intent.values.ordinal import ORDINALS
 from assistant.intent.values.weekday import (
+    WEEKDAYS,
     match_bracketed,
     match_counted,
     match_nth_weekday,
@@ -45,8 +58,31 @@ _NEAR = {
 _PERIODS = ("week", "month", "year", "weekend")
 
 
+_BEGINS = frozenset(
+    (
+        *("the", "this", "weekend", "close", "end", "beginning", "start", "first", "coming"),
+        *(
+            *NEXT,
+            *LAST,
+            *MONTHS,
+            *WEEKDAYS,
+            *FEAST_BEGINS,
+            *UNITS,
+            *TEENS,
+            *TENS,
+            *FUSED,
+            *ORDINALS,
+        ),
+        *(name.split()[0] for name in _NEAR),
+    )
+)
+"""Any other word begins no day."""
+
+
 def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -> DayHit | None:
     """The longest wording of a day that begins at token i."""
+    if not (word_at(tokens, i) in _BEGINS or word_at(tokens, i)[:1].isdecimal()):
+        return None
     hits = (
         _match_near(tokens, i, today),
         match_weekday(tokens, i, today),
@@ -55,6 +91,7 @@ def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -
         _match_edge(tokens, i, today),
         _match_of_this_year(tokens, i, today, day_first),
         _match_period(tokens, i, today),
+        _match_month(tokens, i, today),
         match_month_day(tokens, i, today),
         match_day_of_month(tokens, i, today),
         match_numeric(tokens, i, today, day_first=day_first),
@@ -124,6 +161,33 @@ def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if name in ("last day", "previous day") and word_at(tokens, i + length) in ("of", "in"):
         return None
     return DayHit((today + timedelta(_NEAR[name]),), i + length)
+
+
+_BEFORE_MONTH = ("in", "until", "till", "by", "before", "during", "since")
+
+
+def _match_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
+    """The first day of "next december", "(in) march", "(until) may 2027"."""
+    word = word_at(tokens, i)
+    related = word in (*NEXT, *LAST, "this", "coming")
+    month = month_at(tokens, i + related)
+    if month is None or not (related or word_at(tokens, i - 1) in _BEFORE_MONTH):
+        return None
+    number, end = month
+    verb = word_at(tokens, i + related) in ("may", "march")
+    if word == "this" and verb and word_at(tokens, end) not in AFTER_MONTH:
+        return None  # "this may or may not be"
+    year = year_at(tokens, end, today)
+    if year is not None:
+        return DayHit((date(year[0], number, 1),), year[1])
+    of_this_year = date(today.year, number, 1)
+    later = of_this_year.replace(year=today.year + 1)
+    if word in LAST:
+        past = of_this_year < today.replace(day=1)
+        return DayHit((of_this_year if past else date(today.year - 1, number, 1),), end)
+    if word == "this" or (word not in NEXT and today.month == number):
+        return DayHit((of_this_year,), end)
+    return DayHit((of_this_year if of_this_year > today else later,), end)
 
 
 def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:

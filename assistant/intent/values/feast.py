@@ -127,6 +127,11 @@ _FEASTS: dict[str, DayOfYear] = {
     "black friday": _nth(11, 3, 4, later=1),
 }
 """By name without apostrophes and dots."""
+_FIRST_WORDS = frozenset(name.split()[0] for name in _FEASTS)
+FEAST_BEGINS = (
+    _FIRST_WORDS | {"st"} | {f"{word[:-1]}'s" for word in _FIRST_WORDS if word.endswith("s")}
+)
+"""The words that a name may begin with, with and without the apostrophe."""
 _LONGEST = 5
 
 

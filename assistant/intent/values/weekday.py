@@ -25,7 +25,7 @@ from assistant.intent.values.cardinal import Hit, Tokens, digits_at, match_below
 from assistant.intent.values.numeric_date import match_numeric
 from assistant.intent.values.ordinal import match_ordinal
 
-_WEEKDAYS = {
+WEEKDAYS = {
     name: day
     for day, names in enumerate(
         (
@@ -47,12 +47,12 @@ def weekday_at(tokens: Tokens, i: int, *, plural: bool = False) -> tuple[int, in
     word = word_at(tokens, i)
     if plural and word.endswith("days"):
         word = word[:-1]
-    if word not in _WEEKDAYS:
+    if word not in WEEKDAYS:
         return None
     end = i + 1
     if not word.endswith("day") and word_at(tokens, end) == ".":
         end += 1
-    return _WEEKDAYS[word], end
+    return WEEKDAYS[word], end
 
 
 def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:

@@ -43,23 +43,13 @@ class When:
 
 
 _NOW = [
-    words.split()
-    for words in (
-        "now",
-        "right now",
-        "just now",
-        "at the moment",
-        "at this moment",
-        "at the minute",
-        "at this minute",
-        "right this minute",
-        "at present",
-        "at the present time",
-        "at this time",
-        "as soon as possible",
-        "asap",
-    )
+    phrase.split()
+    for phrase in (
+        "now|right now|just now|at the moment|at this moment|at the minute|at this minute"
+        "|right this minute|at present|at the present time|at this time|as soon as possible|asap"
+    ).split("|")
 ]
+_NOW_BEGINS = frozenset(words[0] for words in _NOW)
 _HEDGES = ("about", "around", "roughly", "approximately", "exactly", "just", "under", "over")
 _AFTER_BARE = {
     *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
@@ -160,7 +150,7 @@ class _Reader:
     def relative(self, i: int) -> Hit | None:
         """Reads "in half an hour", "3 hours from now", "two days ago", "an hour before noon"."""
         word = word_at(self.tokens, i)
-        for phrase in _NOW:
+        for phrase in _NOW if word in _NOW_BEGINS else ():
             words = [token.text for token in self.tokens[i : i + len(phrase)]]
             if words == phrase:
                 return When(self.now, True, True), i + len(phrase)

@@ -12,11 +12,17 @@ from assistant.bench.values import read_rows, score
 DATA = Path(os.environ.get("ASSISTANT_DATA", Path(__file__).parents[5] / "shared" / "data"))
 SPECIFICATION = DATA / "recognizers-text"
 FLOORS = {
-    "DurationParser": 0.96,
-    "TimeParser": 0.96,
-    "NumberModel": 0.89,
-    "TemperatureModel": 0.96,
-    "DateTimeModel": 0.77,
+    "BooleanModel": 0.9,
+    "DateParser": 0.94,
+    "DateTimeModel": 0.93,
+    "DateTimeParser": 0.97,
+    "DurationExtractor": 0.9,
+    "DurationParser": 0.97,
+    "NumberModel": 0.97,
+    "OrdinalModel": 0.93,
+    "SetParser": 0.97,
+    "TemperatureModel": 0.97,
+    "TimeParser": 0.98,
 }
 
 
