@@ -73,7 +73,7 @@ class Reporter:
             parts.append(f"up to {_degrees(high)}")
         chance = _number(row.get("precipitation_probability"))
         if chance is not None and chance >= POSSIBLE:
-            parts.append(f"with a {round(chance)} percent chance of {_what_falls(row)}")
+            parts.append(f"with {_a(round(chance))} percent chance of {_what_falls(row)}")
         if not parts:
             raise SkillError("weather.unknown", f"I have no forecast for {said}.")
         return f"{said[:1].upper()}{said[1:]}: {', '.join(parts)}."
@@ -105,7 +105,8 @@ class Reporter:
                 moment = _moment(row.get("datetime"), now)
                 if moment is not None and moment.date() == day:
                     return row
-        raise SkillError("weather.no_forecast", f"I have no forecast for {said}.")
+        told = said.removeprefix("on ")
+        raise SkillError("weather.no_forecast", f"I have no forecast for {told}.")
 
     def _rows(self, entity: Entity, kind: str) -> list[Mapping[str, Any]]:
         assert self._home is not None
@@ -156,6 +157,11 @@ def _number(value: Any) -> float | None:
 def _degrees(value: float) -> str:
     rounded = round(value)
     return f"{rounded} degree{'' if abs(rounded) == 1 else 's'}"
+
+
+def _a(count: int) -> str:
+    """ "an 80", "a 30"."""
+    return f"an {count}" if count in (8, 11, 18) or 80 <= count < 90 else f"a {count}"
 
 
 def _what_falls(row: Mapping[str, Any]) -> str:
