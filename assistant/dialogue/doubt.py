@@ -27,7 +27,7 @@ _FACT = re.compile(
     r"\b(?:of|in|for|with|by|from|than|on|number|name|birthday|capital|price|address|symbol)\b"
     r"|what (?:is|was) the (?:[\w-]+est|most|first|last|only)\b"
     r"|what (?:year|day|date|month|country|city|language|color|colour|animal|number|kind|type)\b"
-    r"|what (?:do|does|did)\b"
+    r"|what (?:do|does|did)\b|how do you (?:say|spell|write|pronounce)\b"
     r"|name (?:a|an|the|one|two|three|some)\b"
     r"|what is (?:[\w.-]+ ){0,3}(?:plus|minus|times|divided by|percent|squared|\+|-|\*|x) [\w.-]+"
     r")"
@@ -35,8 +35,9 @@ _FACT = re.compile(
 # Asked about the assistant or the one who asks: opinions and small talk.
 _NO_FACT = re.compile(
     r"^(?:who|what|how|where|when|which) (?:old |many |much |long |do |does |is |are |did |kind )*"
-    r"(?:are you|do you|you|your|should i|can i|could i|shall i)\b|\b(?:you think|your)\b"
-    r"|\b(?:my|our)\b|meaning of life|\bcan i (?:cook|make|do|eat)\b"
+    r"(?:are you|do you(?! (?:call|say|spell|write|pronounce)\b)"
+    r"|you(?! (?:call|say|spell|write|pronounce)\b)|your|should i|can i|could i|shall i)\b"
+    r"|\b(?:you think|your)\b|\b(?:my|our)\b|meaning of life|\bcan i (?:cook|make|do|eat)\b"
 )
 _STOP = frozenset(
     """the a an of is was were are in on at by to and it that this has have had been be he she his

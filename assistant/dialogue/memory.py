@@ -11,11 +11,25 @@ from collections.abc import Sequence
 from assistant.dialogue.history import Exchange
 from assistant.intent.normalize import normalize, strip_courtesy
 
-_ABOUT_ONESELF = re.compile(
-    r"(?:do you (?:know|remember) |tell me )?(?:what|who|where|when|which|whose|how [a-z]+)"
-    r"(?: [a-z]+)? (?:is|are|was|were|do|does|did|have|has|am) (?:my|our|i|we)\b"
+_ADVICE = (
     r"(?!.*\b(?:should|can|could|best|better|wrong|options?|chances?|problem|supposed|going to)\b)"
-    r"(?! (?:need|get|make|cook|use|fix|find|start|know|say|spell|do|become|learn|stop|tell)\b)"
+)
+_ABOUT_ONESELF = re.compile(
+    r"(?:do you (?:know|remember) |tell me )?(?:"
+    r"(?:what|who|where|when|which|whose|how [a-z]+)"
+    r"(?: [a-z]+)? (?:is|are|was|were|do|does|did|have|has|am) (?:my|our|i|we)\b"
+    + _ADVICE
+    + r"(?! (?:need|get|make|cook|use|fix|find|start|know|say|spell|do|become|learn|stop|tell)\b)"
+    r"|(?:what|when|who|which) (?:is|are|was|were) the (?:names?|codes?|numbers?|colou?rs?|size|age"
+    r"|address|birthday|date|brand|make|model|breed|password|pin|owner|title|price|weight|height)"
+    r" (?:of|for|to) (?:my|our)\b"
+    + _ADVICE
+    + r"|who [a-z]+ (?:me|my|our|us)\b"
+    + _ADVICE
+    + r"|(?:who|what) (?:[a-z]+ )*while (?:i|we) (?:was|were)\b"
+    r"|what (?:[a-z]+ )+(?:am i|are we) (?:wearing|holding|doing|eating|drinking|reading)\b"
+    r"|who is (?:at|by|behind|outside|in front of) (?:the|my|our) [a-z ]*(?:door|gate|window)$"
+    r")"
 )
 _TOLD = re.compile(r"^(?:i|i'm|i've|my|we|our)\b", re.IGNORECASE)
 _YOURS = {

@@ -1,16 +1,19 @@
-"""Requests that no skill takes: said so at once, not left to a model that would play along.
+"""Requests that nothing here fulfils: said so at once, not left to a model that would play along.
 
-By pattern, on the whole sentence: an order to a device, a list, a phone or a player, and
-questions about the present (weather, news, where the keys are) that nothing here can know.
-What only mentions such things is talk.
+By pattern, on the whole sentence, and only after everything that understands commands has passed
+it by. What is said depends on what is loaded: a skill that has the matter says how it is asked,
+one that is switched off or has nothing to act on says that, and for the rest it says what is
+missing. What only mentions such things is talk.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from assistant.dialogue.honesty import HONEST
 from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.skills.base import Skill
 
 NO_LOOKUP = "Sorry, I don't know. I can't look things up."
 
@@ -34,9 +37,10 @@ _TIED = (
     r"(?:me|it|him|her|them|us|that|this|these|those|a|an|into|in|for|back|out|on|your|yourself|of)"
 )
 
-_ORDERS = tuple(
-    re.compile(rf"^(?:{pattern})", re.ASCII)
-    for pattern in (
+_MUSIC = re.compile(r"\b(?:music|stereo|radio|songs?|tracks?|albums?|playlists?|podcasts?)\b")
+
+_ORDERS: dict[str, tuple[str, ...]] = {
+    "home": (
         rf"(?:turn|switch|shut|put) (?:on|off|up|down) {_THE}{_DEVICE}\b",
         r"(?:turn|switch|shut) (?:on|off) (?:the|my|our|all|everything)\b",
         rf"(?:turn|switch|shut) {_THE}[\w'-]+ (?:on|off)$",
@@ -47,43 +51,70 @@ _ORDERS = tuple(
         r"(?:dim|brighten) (?:the|my|our)\b",
         rf"(?:open|close|lock|unlock|start|stop|run|pause|empty|clean) (?:the|my|our) "
         rf"(?:[\w-]+ )?(?:{_DEVICE}|house|car|app)\b",
+    ),
+    "timer": (
         rf"(?:set|create|make|start|pause|resume|restart|unpause|rename|snooze|change|move|cancel"
         rf"|delete|stop|repeat|edit) (?:[\w'-]+ ){{0,5}}?{_CLOCKWORK}\b",
         r"snooze\b",
         r"wake (?:me|us|my|the)\b.*(?:\d|at|in|every|when|up|tomorrow)\b",
+    ),
+    "reminder": (
         r"remind (?:me|us|my) (?:to|at|in|on|about|that|when|tomorrow|tonight|every|later"
         r"|of the)\b",
+    ),
+    "media": (
         r"play (?!with\b|it cool|along|hide|around|on words|time\b|is\b)\S+",
         rf"(?:(?:i (?:want|would like|like) to )?(?:listen to|hear)|put on|find|pause|resume|skip"
         rf"|shuffle|repeat|next|previous|stop) {_THE}{_MEDIA}\b",
         r"(?:pause|resume|skip(?: this| it| that)?"
         r"|(?:next|skip|previous|last|skip this|skip the) (?:song|track|one))$",
+    ),
+    "calendar": (
+        rf"(?:add|put|write|remove|delete|take) .+ (?:to|on|onto|off|from|in|into) "
+        rf"{_THE}(?:calendar|diary|agenda)\b",
+        rf"(?:cancel|schedule|reschedule|move|confirm) {_THE}{_DATED}\b",
+        r"(?:read|check|show|open) (?:me )?(?:my|the) calendar\b",
+    ),
+    "lists": (
         rf"(?:add|put|write|remove|delete|take|cross|tick) .+ (?:to|on|onto|off|from|in|into) "
         rf"{_THE}{_LIST}\b",
         rf"(?:add|put) {_COUNT}? ?[\w' -]+ (?:to|on) (?:the|my|our) [\w-]+ {_LIST}\b",
         rf"(?:create|make|start|show|read|clear|open|delete|check) {_THE}(?:shopping|to-?do|to do"
         rf"|grocery|task|packing) list\b",
-        rf"(?:cancel|schedule|reschedule|move|book|delete|confirm) {_THE}{_DATED}\b",
+    ),
+    "orders": (
         rf"(?:order|book|buy|reserve) {_COUNT} [\w-]+",
-        rf"(?:call|phone|ring|dial|text|message|email|facetime) (?!{_TIED}\b|ring\b|home\b)[\w'-]+"
-        rf"(?: [\w'-]+){{0,3}}$",
+        rf"(?:cancel|book|delete) {_THE}{_DATED}\b",
+        r"call (?:an? )?(?:taxi|cab|uber)\b",
+    ),
+    "messages": (
+        rf"(?:call|phone|ring|dial|text|message|email|facetime) (?!{_TIED}\b|ring\b|home\b)"
+        rf"[\w'-]+(?: [\w'-]+){{0,3}}$",
         r"(?:text|message|email) (?:my|the|our) [\w'-]+",
-        r"call (?:an? )?(?:ambulance|taxi|cab|uber|police|doctor)\b",
+        r"call (?:an? )?(?:ambulance|police|doctor)\b",
         r"send (?:[\w'-]+ ){0,3}?(?:text|message|email|e-mail|sms|money)\b",
         r"(?:read|check|show|open) (?:me )?(?:my|the) (?:new |latest )?"
-        r"(?:messages?|emails?|mail|texts?|calendar|notifications?|voicemail)\b",
+        r"(?:messages?|emails?|mail|texts?|notifications?|voicemail)\b",
+    ),
+    "pictures": (
         r"(?:take|make|record) (?:a |an )(?:photo|picture|selfie|note|video|recording"
         r"|voice memo)\b",
         r"(?:show|display) (?:me )?(?:the|my|a|some) (?:[\w-]+ )?"
         r"(?:photos?|pictures?|camera|video|screen|map|recipe)\b",
+    ),
+    "apps": (
         r"(?:open|launch|start|install|download) (?:the )?(?:[\w-]+ app|youtube|spotify|netflix"
         r"|google|amazon|facebook|whatsapp)\b",
         r"(?:google|search for|search the|look up|navigate|give me directions|find directions)\b",
+    ),
+    "itself": (
         r"(?:restart|reboot|shut down|update|upgrade|reset|power off|switch off|turn off)"
         r"(?: (?:yourself|the system|the computer|the device|the assistant|now))$",
-        r"find my (?:phone|keys|wallet|glasses|watch|remote)\b",
-    )
-)
+    ),
+    "finding": (r"find my (?:phone|keys|wallet|glasses|watch|remote)\b",),
+}
+"""Patterns by the skill that has the matter, or by what no skill has."""
+
 # A statement or a question about the words, not an order.
 _STATEMENT = re.compile(
     r"\b(?:is|was|are|were|means|because|would|used to|were|said|did|does|why|how do|game of)\b"
@@ -93,9 +124,8 @@ _WHEN = (
     r"(?:today|tonight|tomorrow|now|right now|outside|this (?:morning|afternoon|evening|week)"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|at the moment|currently)"
 )
-_LOOKUPS = tuple(
-    re.compile(rf"^(?:{pattern})", re.ASCII)
-    for pattern in (
+_LOOKUPS: dict[str, tuple[str, ...]] = {
+    "weather": (
         r"(?:what is|what will|how is|how will|tell me|give me|check|today's|tomorrow's|the) "
         r"(?:the |be the )(?:local )?(?:weather|forecast)(?: report| forecast)?"
         rf"(?: (?:like|in|for|going|doing|here|next|{_WHEN})\b.*)?$",
@@ -108,9 +138,24 @@ _LOOKUPS = tuple(
         r"(?:do|will) i need (?:an? |my )?(?:umbrella|coat|jacket|raincoat|sunscreen)\b",
         rf"(?:what is|how is) the temperature(?: {_WHEN}|$)",
         rf"how (?:hot|cold|warm) (?:is|will) it (?:be )?{_WHEN}",
+        r"how much (?:snow|rain) (?:is|was|will|fell)\b",
+    ),
+    "calendar": (
+        r"(?:what is|what are|do i have|what do i have|have i got)\b.*\bon my "
+        r"(?:calendar|schedule|agenda)\b",
+        r"(?:what is my|what are my|when is my) (?:next )?(?:appointments?|meetings?|schedule"
+        r"|flight)\b",
+    ),
+    "lists": (
+        r"(?:what is|what are|do i have|what do i have|have i got)\b.*\bon my "
+        r"(?:shopping list|to-?do list|list)\b",
+    ),
+    "news": (
         r"(?:what is|what are|tell me|give me|read|read me|any|what is on|what is in|is there any) "
         r"(?:in |on )?(?:the |today's )?(?:latest |local |world )?(?:news|headlines)"
         rf"(?: (?:about|from|in|for|{_WHEN})\b.*)?$",
+    ),
+    "": (
         r"(?:what is|how much is|check|tell me|how is) .*\b(?:stock|share|bitcoin|gold)"
         r"(?: (?:price|market|doing))",
         r"(?:what is|tell me) the (?:stock|share|exchange|current) (?:price|rate)\b",
@@ -124,22 +169,77 @@ _LOOKUPS = tuple(
         rf"(?:is|are) (?:the|my) [\w' -]+ (?:open|closed)(?: {_WHEN})?$",
         r"(?:where (?:is|are)|have you seen) my [\w-]+(?: [\w-]+)?$",
         r"(?:what is|what will be) on (?:the )?(?:tv|television|radio|netflix)\b",
-        r"(?:what is|what are|do i have|what do i have|have i got)\b.*\bon my "
-        r"(?:calendar|schedule|agenda|shopping list|to-?do list|list)\b",
-        r"(?:what is my|what are my|when is my) (?:next )?(?:appointments?|meetings?|schedule"
-        r"|flight|heart rate|bank balance|location|ip address)\b",
+        r"what is my (?:heart rate|bank balance|location|ip address)\b",
         r"where am i$",
-    )
-)
+    ),
+}
+
+_MISSING = {
+    "home": "Sorry, I have no devices to switch: no home is connected.",
+    "media": "Sorry, I have no music player.",
+    "weather": "Sorry, I have no weather service.",
+    "calendar": "Sorry, I have no calendar.",
+    "news": "Sorry, I have no news.",
+    "orders": "Sorry, I can't order or book things.",
+    "messages": "Sorry, I can't call anyone or send messages.",
+    "pictures": "Sorry, I can't take or show pictures.",
+    "apps": "Sorry, I can't open apps or search the web.",
+    "itself": "Sorry, I can't restart or update myself.",
+    "finding": "Sorry, I can't find things.",
+    "": NO_LOOKUP,
+}
+"""What is said where no skill has the matter, or where it has nothing to act on."""
+
+_OFF = {
+    "timer": "Timers and alarms are switched off in my settings.",
+    "reminder": "Reminders are switched off in my settings.",
+    "lists": "Lists are switched off in my settings.",
+    "home": "Switching devices is switched off in my settings.",
+    "media": "Music is switched off in my settings.",
+    "weather": "The weather is switched off in my settings.",
+}
+"""What is said where the skill of that name is not there."""
 
 
-def unable(text: str) -> str:
-    """What to say to a request that nothing here can fulfil; "" when it is talk."""
+def unable(text: str, skills: Iterable[Skill] = ()) -> str:
+    """What to say to a request that was not understood; "" when it is talk.
+
+    skills: those that are there.
+    """
     sentence = strip_courtesy(normalize(text))
     if len(sentence.split()) > MAX_WORDS:
         return ""
-    if any(lookup.search(sentence) for lookup in _LOOKUPS):
-        return NO_LOOKUP
-    if any(order.search(sentence) for order in _ORDERS) and not _STATEMENT.search(sentence):
+    topic = _topic(sentence, _LOOKUP_PATTERNS)
+    if topic is None and not _STATEMENT.search(sentence):
+        topic = _topic(sentence, _ORDER_PATTERNS)
+    if topic is None:
+        return ""
+    if topic == "home" and _MUSIC.search(sentence):
+        topic = "media"
+    skill = next((skill for skill in skills if skill.name == topic), None)
+    if skill is None:
+        return _OFF.get(topic) or _MISSING[topic]
+    if not skill.abilities:
+        return _MISSING.get(topic, HONEST)
+    if not skill.examples:
         return HONEST
-    return ""
+    return f"Sorry, I didn't understand that. You can say, for example: {skill.examples[0]}."
+
+
+_Patterns = tuple[tuple[str, re.Pattern[str]], ...]
+
+
+def _compiled(patterns: dict[str, tuple[str, ...]]) -> _Patterns:
+    return tuple(
+        (topic, re.compile(rf"^(?:{pattern})", re.ASCII))
+        for topic, some in patterns.items()
+        for pattern in some
+    )
+
+
+_ORDER_PATTERNS = _compiled(_ORDERS)
+_LOOKUP_PATTERNS = _compiled(_LOOKUPS)
+
+
+def _topic(sentence: str, patterns: _Patterns) -> str | None:
+    return next((topic for topic, pattern in patterns if pattern.search(sentence)), None)

@@ -23,6 +23,8 @@ from assistant.dialogue.doubt import Surety, asks_fact
         "which planet is the biggest",
         "name a river in Africa",
         "what is seven times eight",
+        "what do you call a young goose",
+        "how do you say goose in Italian",
         "in what year was the telephone invented",
     ],
 )

@@ -48,7 +48,9 @@ def given(manager: Manager) -> tuple[str, tuple[str, ...], int]:
 
 
 def test_orders_that_nobody_takes_are_refused_without_the_model(manager: Manager) -> None:
-    assert answer(manager, "turn on the porch light") == ("none", HONEST)
+    name, reply = answer(manager, "turn on the porch light")
+    assert name == "none"
+    assert "no devices" in reply
     assert manager._llm.given == []  # type: ignore[union-attr]
 
 

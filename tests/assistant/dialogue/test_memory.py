@@ -20,7 +20,17 @@ SAID = [
 
 @pytest.mark.parametrize(
     "text",
-    ["what is my dog called", "how old are my children", "where do I live", "who is my boss"],
+    [
+        "what is my dog called",
+        "how old are my children",
+        "where do I live",
+        "who is my boss",
+        "what is the name of my uncle's parrot",
+        "what's the number of our locker",
+        "who took my umbrella",
+        "who rang while I was asleep",
+        "who is at the back door",
+    ],
 )
 def test_what_only_the_user_knows(text: str) -> None:
     assert asks_about_oneself(text)
@@ -33,6 +43,9 @@ def test_what_only_the_user_knows(text: str) -> None:
         "what do I need for a cake",
         "how do I fix my bike",
         "what is my best move",
+        "what is the best name for my parrot",
+        "who can help me with maths",
+        "who is at the door of the castle in the story",
         "what is the capital of Peru",
         "my dog is called Rex",
     ],

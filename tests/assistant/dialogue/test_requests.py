@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.dialogue.honesty import HONEST
-from assistant.dialogue.requests import NO_LOOKUP, unable
+from assistant.dialogue.requests import unable
+from assistant.intent.base import Intent
+from assistant.skills.base import Outcome, Skill, TurnContext
 
 ORDERS = """
 turn on the light
@@ -98,18 +99,94 @@ write a poem
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", ORDERS)
-def test_order(text: str) -> None:
-    assert unable(text) == HONEST
+class Standing(Skill):
+    """A skill of any name."""
+
+    def __init__(self, name: str, abilities: tuple[str, ...], examples: tuple[str, ...]) -> None:
+        self.name, self.abilities, self.examples = name, abilities, examples
+
+    def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        return Outcome()
 
 
-@pytest.mark.parametrize("text", QUESTIONS)
-def test_question_about_the_present(text: str) -> None:
-    assert unable(text) == NO_LOOKUP
+ALL = tuple(
+    Standing(name, (f"do {name}",), (f"say {name}",))
+    for name in ("timer", "reminder", "lists", "home", "media", "weather")
+)
+
+
+@pytest.mark.parametrize("text", ORDERS + QUESTIONS)
+def test_something_is_said_whatever_is_there(text: str) -> None:
+    for skills in ((), ALL):
+        assert unable(text, skills).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("turn on the porch light", "no devices"),
+        ("play something by mozart", "music player"),
+        ("put the radio on", "music player"),
+        ("what's the weather like", "weather service"),
+        ("how much snow will there be", "weather service"),
+    ],
+)
+def test_what_has_nothing_to_act_on_says_so(text: str, missing: str) -> None:
+    idle = [Standing(name, (), ("say so",)) for name in ("home", "media", "weather")]
+    assert missing in unable(text, idle)
+
+
+@pytest.mark.parametrize(
+    ("text", "off"),
+    [
+        ("set an alarm every other blue moon", "alarms"),
+        ("remind me about the thing", "Reminders"),
+        ("add jam to my list of lists", "Lists"),
+        ("turn on the porch light", "devices"),
+        ("will it rain", "weather"),
+    ],
+)
+def test_what_is_switched_off_says_so(text: str, off: str) -> None:
+    said = unable(text, ())
+    assert off in said
+    assert "switched off in my settings" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("set an alarm every other blue moon", "timer"),
+        ("remind me about the thing", "reminder"),
+        ("add jam to my list of lists", "lists"),
+        ("turn the porch purple off", "home"),
+        ("will it rain frogs", "weather"),
+        ("next song", "media"),
+    ],
+)
+def test_what_is_there_is_never_refused(text: str, name: str) -> None:
+    assert f"say {name}" in unable(text, ALL)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("call grandma", "call anyone"),
+        ("order a pizza", "order or book"),
+        ("cancel my dentist appointment", "calendar"),
+        ("what is on my calendar today", "calendar"),
+        ("take a photo", "pictures"),
+        ("what's in the news today", "news"),
+        ("when does the next train leave", "look things up"),
+        ("restart yourself", "restart"),
+    ],
+)
+def test_what_no_skill_has_is_named(text: str, missing: str) -> None:
+    assert missing in unable(text, ALL)
 
 
 @pytest.mark.parametrize("text", TALK)
 def test_talk(text: str) -> None:
+    assert unable(text, ALL) == ""
     assert unable(text) == ""
 
 
