@@ -45,6 +45,8 @@ class Unknowns:
         words = said.split()
         if not 0 < len(words) <= MAX_WORDS or not _NO_NAME.isdisjoint(words) or said.isdigit():
             return None
+        if any(said == value.said for value in names.values[kind]):
+            return None  # it is there, but cannot do that
         known = dict.fromkeys(value.name for value in names.values[kind] if value.exact)
         slots = {
             "said": said,
