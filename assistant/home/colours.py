@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 RGB: dict[str, tuple[int, int, int]] = {
     "red": (255, 0, 0),
     "orange": (255, 165, 0),
@@ -21,7 +23,7 @@ RGB: dict[str, tuple[int, int, int]] = {
 }
 
 
-def hex_code(name: str) -> str | None:
-    """ "#ff0000" for "red"; None for a colour that is not known."""
-    rgb = RGB.get(name.casefold().replace(" ", ""))
+def hex_code(colour: Any) -> str | None:
+    """ "#ff0000" for "red" or (255, 0, 0); None for a colour that is not known."""
+    rgb = RGB.get(colour.casefold().replace(" ", "")) if isinstance(colour, str) else colour
     return None if rgb is None else "#{:02x}{:02x}{:02x}".format(*rgb)

@@ -160,7 +160,6 @@ class Mqtt(Home):
                     old, attributes = self._states[id_]
                     if not isinstance(device, Declared) and UNAVAILABLE in (state, old):
                         self._states[id_] = (state, attributes)
-                return
             for id_, device in self._devices.items():
                 if topic in device.reads and (reading := device.read(topic, payload)):
                     state, attributes = self._states[id_]
@@ -175,6 +174,7 @@ class Mqtt(Home):
         found, rooms = devices(payload, self._cfg.base_topic, self._cfg.devices)
         with self._changed:
             self._set_devices(found, rooms)
+            self._changed.notify_all()
             topics = self._topics()
             broker = self._broker
         self._bridge_told.set()

@@ -235,14 +235,16 @@ def test_devices_of_zigbee2mqtt(broker: Mosquitto, devices: Devices) -> None:
             home.call("light", "turn_on", ["light.ceiling"], {"color_name": "red"})
             home.call("light", "turn_on", ["light.ceiling"], {"color_temp_kelvin": 2700})
             home.call("light", "turn_on", ["light.ceiling"], {"brightness_pct": 0})
-            sent = [json.loads(text) for text in devices.wait(set_topic, 4)]
+            home.call("light", "turn_on", ["light.ceiling"], {"rgb_color": [0, 16, 255]})
+            sent = [json.loads(text) for text in devices.wait(set_topic, 5)]
             assert sent == [
                 {"state": "ON", "brightness": 127},
                 {"state": "ON", "color": {"hex": "#ff0000"}},
                 {"state": "ON", "color_temp": 370},
                 {"state": "OFF"},
+                {"state": "ON", "color": {"hex": "#0010ff"}},
             ]
-            assert entity(home, "ceiling").state == "off"
+            assert entity(home, "ceiling").state == "on"
             devices.tell("zigbee2mqtt/back_door", {"contact": False, "battery": 0})
             until(home, lambda: entity(home, "back door").state == "on")
             assert entity(home, "back door battery").state == "0"
