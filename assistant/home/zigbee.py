@@ -127,11 +127,11 @@ class Zigbee(Device):
             return {str(feature.get("property")): round(float(value) * top / 100)}
         if key == "color_temp_kelvin" and (feature := self._feature("color_temp")):
             return {str(feature.get("property")): round(1_000_000 / float(value))}
-        if key == "color_name":
+        if key in ("color_name", "rgb_color"):
             feature = self._feature("color_xy") or self._feature("color_hs")
             code = (
-                hex_code(str(value))
-                if key == "color_name"
+                hex_code(value)
+                if key in ("color_name", "rgb_color")
                 else "#{:02x}{:02x}{:02x}".format(*value)
             )
             if feature and code:
