@@ -20,6 +20,7 @@ from assistant.home.device import (
     entity_id,
     number_of,
     plain,
+    text_of,
 )
 
 MAX_PAYLOAD = 8 << 20
@@ -87,12 +88,8 @@ class Zigbee(Device):
             return None
         message = _json(payload)
         if topic == self.availability_topic:
-            state = (
-                message.get("state")
-                if isinstance(message, Mapping)
-                else payload.decode("utf-8", "replace")
-            )
-            return Reading("unknown" if state == "online" else "unavailable")
+            told = message.get("state") if isinstance(message, Mapping) else text_of(payload)
+            return Reading("unknown" if told == "online" else "unavailable")
         if not isinstance(message, Mapping):
             return None
         state = self._state(message.get(self._value))
@@ -129,11 +126,7 @@ class Zigbee(Device):
             return {str(feature.get("property")): round(1_000_000 / float(value))}
         if key in ("color_name", "rgb_color"):
             feature = self._feature("color_xy") or self._feature("color_hs")
-            code = (
-                hex_code(value)
-                if key in ("color_name", "rgb_color")
-                else "#{:02x}{:02x}{:02x}".format(*value)
-            )
+            code = hex_code(value)
             if feature and code:
                 return {str(feature.get("property", "color")): {"hex": code}}
         if key == "position" and (feature := self._feature("position")):

@@ -118,7 +118,7 @@ class HomeSkill(Skill):
         if name == "several":
             return self._several(slots["commands"], turn, bool(slots.get("confirmed")))
         if name == "HassStartTimer":
-            text = "I can't do things later yet, so I did nothing now."
+            text = "Sorry, I can't do that later on, only now. I did nothing."
             raise SkillError("home.later", text)
         resolver = self._resolver(turn)
         if name == "HassGetState":
