@@ -89,8 +89,12 @@ class Doubts:
         before, after = word_at(self._tokens, start - 1), word_at(self._tokens, end)
         if after in (*THROUGH, "and") and self._clock_at(end + 1):
             return after != "and" or before == "between"
-        return before in (*THROUGH, "and") and any(
-            (hit := self._clock_at(i)) and hit.end == start - 1
+        if before not in (*THROUGH, "and"):
+            return False
+        return any(
+            (hit := self._clock_at(i)) is not None
+            and hit.end == start - 1
+            and (before != "and" or word_at(self._tokens, i - 1) == "between")
             for i in range(max(0, start - 6), start - 1)
         )
 
@@ -102,11 +106,13 @@ class Doubts:
             start, before = start - 1, word_at(tokens, start - 2)
         if before in ("between", "from") and after in (*THROUGH, "and"):
             return bool(self._day_at(end + 1)) and (after != "and" or before == "between")
+        if after in ("through", "thru") and self._day_at(end + 1):
+            return True
         if before not in (*THROUGH, "and"):
             return False
-        opener = "between" if before == "and" else "from"
+        openers = {"and": ("between",), "-": ("from",)}.get(before, ())
         return any(
-            word_at(tokens, i - 1) == opener
+            (not openers or word_at(tokens, i - 1) in openers)
             and (hit := self._day_at(i)) is not None
             and hit.end == start - 1
             for i in range(max(1, start - 8), start - 1)

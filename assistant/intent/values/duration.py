@@ -175,7 +175,11 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     if decade and end == start + 2 and tokens[start + 1].glued:
         # "songs of the 80s" and "60s pop"
         return before in ("the", "from", "of") or after not in _ENDS
-    if before in _HALVES or after == "old" or (after == "-" and word_at(tokens, end + 1) == "old"):
+    counts = after in ("timer", "alarm") or after not in (*_ENDS, "and", "to", "or")
+    if word_at(tokens, start) == "a" and word_at(tokens, end - 1) == "second" and counts:
+        return True  # "a second alarm"
+    halved = before in _HALVES and word_at(tokens, start) in ("a", "an")
+    if halved or after == "old" or (after == "-" and word_at(tokens, end + 1) == "old"):
         return True
     if _unit_follows(tokens, end):
         return True  # "an hour and aching minutes"

@@ -249,6 +249,19 @@ def test_several_moments() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("alarms for 2 pm and 3 pm", [14, 15]),
+        ("one at 12 pm and the next at 6 pm", [12, 18]),
+        ("between 2 pm and 3 pm", []),
+        ("from 2 pm to 3 pm", []),
+    ],
+)
+def test_a_list_of_times_is_no_range(text: str, hours: list[int]) -> None:
+    assert [span.value.at.hour for span in find_times(text, NOW)] == hours
+
+
 def test_the_day_may_come_first() -> None:
     for day_first, month in ((False, 5), (True, 6)):
         when = parse_time("5/6/2027", NOW, day_first=day_first)
