@@ -104,11 +104,16 @@ class Keeper:
 
     def wait_connected(self, timeout_s: float) -> bool:
         """True when there is a connection; one that is lost is tried at once."""
-        if not self._connected.is_set():
-            if self._now() - self._last_try > NUDGE_S:
+        end = time.monotonic() + timeout_s
+        while not self._connected.is_set():
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            soon = NUDGE_S - (self._now() - self._last_try)
+            if soon <= 0:
                 self._wake.set()
-            self._connected.wait(timeout_s)
-        return self._connected.is_set()
+            self._connected.wait(min(left, max(soon, 0.1)))
+        return True
 
     def _run(self) -> None:
         while not self._closing:
