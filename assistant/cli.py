@@ -85,6 +85,15 @@ def parser() -> argparse.ArgumentParser:
         "--out", metavar="FILE", type=Path, help="labels, as assistant bench intents reads them"
     )
 
+    skill = add("skill", "Begin a skill of your own, or list the skills there are.")
+    what = skill.add_subparsers(dest="action", metavar="ACTION", required=True)
+    text = "Write a new skill that works, to be changed: skill.py, en.yaml, examples.yaml, a test."
+    new = what.add_parser("new", help=text, description=text, parents=[common])
+    new.add_argument("name", help="its name, such as coffee_machine")
+    new.add_argument("--dir", metavar="DIR", type=Path, help="folder to put it into")
+    text = "Show which skills are loaded, from where, and what is wrong with those that are not."
+    what.add_parser("list", help=text, description=text, parents=[common])
+
     bench = add(
         "bench",
         "Measure accuracy and speed on labelled data; every row is scored. --set NAME is the label "
@@ -168,6 +177,7 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         "models": commands.models,
         "doctor": commands.doctor,
         "bench": commands.bench,
+        "skill": commands.skill,
         "log": commands.log_of_use,
     }
     return table[name]

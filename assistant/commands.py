@@ -290,6 +290,12 @@ def doctor(args: argparse.Namespace) -> int:
     return checks.command(settings(args), args)
 
 
+def skill(args: argparse.Namespace) -> int:
+    from assistant.skills import command
+
+    return command.command(settings(args), args)
+
+
 def run(args: argparse.Namespace) -> int:
     from assistant import service
 

@@ -225,12 +225,23 @@ class WeatherConfig(Section):
     enabled: bool = True
 
 
+class SkillConfig(Section):
+    enabled: bool = True
+
+
 class SkillsConfig(Section):
+    folder: str = ""
+    """Folder of the user's own skills; "" looks into the user's config folder and /etc."""
+    own: dict[str, dict[str, Any]] = {}
+    """Settings of the user's own skills by their names; ``enabled: false`` switches one off."""
     timer: TimerConfig = TimerConfig()
     reminder: ReminderConfig = ReminderConfig()
     stopwatch: StopwatchConfig = StopwatchConfig()
     clock: ClockConfig = ClockConfig()
     volume: VolumeConfig = VolumeConfig()
+    lists: SkillConfig = SkillConfig()
+    maths: SkillConfig = SkillConfig()
+    chance: SkillConfig = SkillConfig()
     home: HomeSkillConfig = HomeSkillConfig()
     media: MediaConfig = MediaConfig()
     weather: WeatherConfig = WeatherConfig()

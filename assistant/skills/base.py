@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from assistant.intent.base import Intent
@@ -67,6 +68,9 @@ class Skill(ABC):
 
     name: str
     """Folder name and first part of the intent names."""
+
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """Of a user's own skill: what stands under skills.own.NAME in the configuration."""
 
     abilities: tuple[str, ...] = ()
     """Short phrases for "what can you do", such as "set timers"."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any, TypeVar
 
 from assistant.config import Config
 from assistant.errors import AssistantError, SkillError
@@ -12,11 +15,14 @@ from assistant.events import Trouble
 from assistant.home.base import Home
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.own import Loaded, load_all
 from assistant.skills.timer.scheduler import Scheduler
 from assistant.skills.volume.skill import read_speed, read_volume
 from assistant.state import State
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SKILLS = {
     "timer": "TimerSkill",
@@ -52,6 +58,8 @@ class Registry:
         self._known: dict[str, object] = {}
         self._last_done: tuple[Outcome, float] | None = None
         """The last outcome that changed something, and when it was (seconds)."""
+        self._own: list[Loaded] = []
+        self._broken: dict[str, Trouble] = {}
         self.troubles: list[Trouble] = []
 
     @classmethod
@@ -76,10 +84,23 @@ class Registry:
                 log.exception("the skill %s is left out", name)
                 message = f"The skill {name} is switched off: {error}"
                 troubles.append(Trouble(code=f"skill.{name}", message=message))
+        broken = {trouble.code.removeprefix("skill."): trouble for trouble in troubles}
+        own = load_all(cfg, state, set(SKILLS))
+        skills += [loaded.skill for loaded in own if loaded.skill is not None]
+        troubles += [
+            Trouble(
+                code=f"skill.{loaded.name}",
+                message=f"The skill {loaded.name} is left out: {loaded.error.message}",
+                hint=loaded.error.hint,
+            )
+            for loaded in own
+            if loaded.error is not None
+        ]
         for skill in skills:
             skill.home = home
         registry = cls(cfg, state, skills)
         registry.troubles = troubles
+        registry._own, registry._broken = own, broken
         return registry
 
     @property
@@ -94,13 +115,39 @@ class Registry:
     @property
     def sentence_dirs(self) -> list[Path]:
         """The folders of these skills that hold sentences."""
-        folders = [Path(__file__).parent / name for name in self._skills]
-        return [folder for folder in folders if (folder / "en.yaml").exists()]
+        folders = [Path(__file__).parent / name for name in self._skills if name in SKILLS]
+        folders = [folder for folder in folders if (folder / "en.yaml").exists()]
+        # behind: of two sentences that take a text alike, the built-in one counts
+        return folders + [loaded.folder for loaded in self._own if loaded.folder is not None]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is loaded and from where: name, origin, ok, error, hint, abilities."""
+        found: list[tuple[str, str, Trouble | AssistantError | None]] = [
+            (name, "built in", self._broken.get(name)) for name in SKILLS
+        ]
+        found += [(loaded.name, loaded.origin, loaded.error) for loaded in self._own]
+        return [
+            {
+                "name": name,
+                "origin": origin,
+                "ok": trouble is None,
+                "error": trouble.message if trouble else "",
+                "hint": trouble.hint if trouble else "",
+                "abilities": list(self._skills[name].abilities) if not trouble else [],
+            }
+            for name, origin, trouble in found
+            if trouble is not None or name in self._skills
+        ]
 
     @property
     def scheduler(self) -> Scheduler | None:
         """The timers; None when they are switched off."""
         return getattr(self._skills.get("timer"), "scheduler", None)
+
+    @property
+    def area(self) -> str:
+        """The room that this device stands in; "" when that is not set."""
+        return self._area
 
     def volume(self) -> tuple[int, bool]:
         """Loudness from 0 to 100, and whether the sound is off."""
@@ -147,7 +194,9 @@ class Registry:
         """The intent that ``text`` makes of the one just done; None when it is none."""
         turn.area = self._area
         skill = self._skills.get(last.name.split(".")[0])
-        return skill.revise(last, text, turn) if skill is not None else None
+        if skill is None:
+            return None
+        return _guarded(skill, lambda: skill.revise(last, text, turn), None)
 
     def overrides(self, last: Intent, new: Intent) -> bool:
         """Whether doing ``new`` leaves nothing of ``last``."""
@@ -167,21 +216,21 @@ class Registry:
         skill = self._skills.get(expects.split(".")[0])
         if skill is None or not expects:
             return None
-        return skill.complete(expects, text, dict(self._known), self._state.clock.now())
+        now = self._state.clock.now()
+        return _guarded(skill, lambda: skill.complete(expects, text, dict(self._known), now), None)
 
     def notices(self, turn: TurnContext) -> list[str]:
         """What is to be said unasked, such as missed timers; each is given out once."""
         found: list[str] = []
         for skill in self.skills:
-            try:
-                found += skill.notices(turn)
-            except AssistantError as error:
-                log.warning("%s has no notices: %s", skill.name, error)
+            found += _guarded(skill, partial(skill.notices, turn), [])
         return found
 
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now, each once."""
-        words = (word for skill in self.skills for word in skill.vocabulary())
+        words: list[str] = []
+        for skill in self.skills:
+            words += _guarded(skill, skill.vocabulary, [])
         return list(dict.fromkeys(words))
 
     def _undo(self) -> Outcome:
@@ -203,5 +252,16 @@ class Registry:
         return clock.boot() if clock.boot is not None else clock.now().timestamp()
 
     def _stop(self, turn: TurnContext) -> Outcome | None:
-        outcomes = [skill.stop(turn) for skill in self.skills]
+        outcomes = [_guarded(skill, partial(skill.stop, turn), None) for skill in self.skills]
         return next((outcome for outcome in outcomes if outcome is not None), None)
+
+
+def _guarded(skill: Skill, call: Callable[[], T], otherwise: T) -> T:
+    """What the call gives; a skill that fails is logged and the others go on."""
+    try:
+        return call()
+    except AssistantError as error:
+        log.warning("%s failed: %s", skill.name, error)
+    except Exception:
+        log.exception("%s failed", skill.name)
+    return otherwise

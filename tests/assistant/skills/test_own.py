@@ -1,0 +1,275 @@
+"""Skills of the user's: found, checked, and left out when they are broken."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.cli import main
+from assistant.config import Config
+from assistant.errors import ConfigError, UsageError
+from assistant.skills import own, template
+from assistant.skills.rehearsal import Rehearsal
+from tests.assistant.skills.talk import Talk
+
+ROOT = Path(__file__).resolve().parents[3]
+
+KETTLE = """
+from assistant.skills.base import Outcome, Skill
+
+
+class KettleSkill(Skill):
+    name = "kettle"
+    abilities = ("boil water",)
+
+    def __init__(self, cfg, state):
+        self.cups = self.settings.get("cups", 1)
+
+    def handle(self, intent, turn):
+        if intent.slots.get("level") == 13:
+            return 1 / 0
+        return Outcome(f"Boiling {self.cups} cups.", {"skill": "kettle", "do": "boil"})
+
+    def vocabulary(self):
+        raise RuntimeError("no words")
+"""
+
+SENTENCES = """
+intents:
+  kettle.boil:
+    data:
+      - sentences: ["boil [the|some] water [at {level}]"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    skills = tmp_path / "skills"
+    (skills / "kettle").mkdir(parents=True)
+    (skills / "kettle" / "skill.py").write_text(KETTLE, encoding="utf-8")
+    (skills / "kettle" / "en.yaml").write_text(SENTENCES, encoding="utf-8")
+    return skills
+
+
+def config(folder: Path, **settings: Any) -> Config:
+    return Config.model_validate({"skills": {"folder": str(folder), "own": settings}})
+
+
+def test_a_skill_of_the_users_works_beside_the_others(folder: Path, tmp_path: Path) -> None:
+    talk = Talk(tmp_path, config(folder, kettle={"cups": 3}))
+    assert talk.registry.troubles == []
+    outcome = talk.say("please boil some water")
+    assert (outcome.reply, outcome.ok) == ("Boiling 3 cups.", True)
+    assert "boil water" in talk.reply("what can you do")
+    assert talk.reply("what is 2 plus 2") == "2 plus 2 is 4."
+
+
+def test_one_that_fails_while_it_runs_does_not_take_the_others_along(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk = Talk(tmp_path, config(folder))
+    outcome = talk.say("boil water at 13")
+    assert (outcome.ok, outcome.action) == (False, None)
+    assert "ZeroDivisionError" in caplog.text
+    assert "volume" in talk.registry.vocabulary()
+    assert "no words" in caplog.text
+
+
+def test_one_can_be_switched_off(folder: Path, tmp_path: Path) -> None:
+    talk = Talk(tmp_path, config(folder, kettle={"enabled": False}))
+    assert talk.grammar.understand("boil water") is None
+    assert talk.registry.troubles == []
+
+
+BROKEN = {
+    "syntax": ("skill.py", "class Kettle(:\n", ["skill.py, line 1", "invalid syntax"]),
+    "import": ("skill.py", "\nimport no_such_thing\n", ["skill.py, line 2", "no_such_thing"]),
+    "exit": ("skill.py", "raise SystemExit(3)\n", ["skill.py, line 1", "SystemExit"]),
+    "no class": ("skill.py", "x = 1\n", ["skill.py", "no class derived from Skill"]),
+    "two classes": (
+        "skill.py",
+        KETTLE + KETTLE.replace("KettleSkill", "Other"),
+        ["2 classes derived from Skill"],
+    ),
+    "abstract": (
+        "skill.py",
+        KETTLE.replace("def handle", "def handel"),
+        ["skill.py", "handle"],
+    ),
+    "name": (
+        "skill.py",
+        KETTLE.replace('"kettle"', '"teapot"', 1),
+        ['has the name "teapot", not "kettle"'],
+    ),
+    "setting": (
+        "skill.py",
+        KETTLE.replace('.get("cups", 1)', '["cups"]'),
+        ["skill.py, line 10", "KeyError"],
+    ),
+    "yaml": ("en.yaml", "intents:\n\tkettle.boil: 1\n", ["en.yaml, line 2"]),
+    "template": (
+        "en.yaml",
+        SENTENCES.replace("[the|some]", "[the|some"),
+        ["en.yaml, line 5", "kettle.boil"],
+    ),
+    "value": ("en.yaml", SENTENCES.replace("{level}", "{heat}"), ["en.yaml, line 5", "{heat}"]),
+    "intent": (
+        "en.yaml",
+        SENTENCES.replace("kettle.boil", "timer.set"),
+        ["en.yaml, line 3", 'must begin with "kettle."'],
+    ),
+    "no sentences": ("en.yaml", None, ["there is no en.yaml"]),
+}
+
+
+@pytest.mark.parametrize(("file", "text", "told"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_skill_is_left_out_with_its_place(
+    folder: Path, tmp_path: Path, file: str, text: str | None, told: list[str]
+) -> None:
+    path = folder / "kettle" / file
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text, encoding="utf-8")
+    talk = Talk(tmp_path, config(folder))
+    (trouble,) = talk.registry.troubles
+    assert trouble.code in ("skill.kettle", "intent.sentences")
+    assert str(folder / "kettle") in trouble.message
+    for words in told:
+        assert words in trouble.message
+    assert "\n" not in trouble.message
+    assert talk.reply("what time is it") == "It's 2 PM."
+    assert talk.grammar.understand("boil water") is None
+    row = next(row for row in talk.registry.rows() if row["name"] == "kettle")
+    assert (row["ok"], row["origin"]) == (False, str(folder / "kettle"))
+
+
+def test_names_of_built_in_skills_are_taken(folder: Path, tmp_path: Path) -> None:
+    (folder / "kettle").rename(folder / "timer")
+    talk = Talk(tmp_path, config(folder))
+    (trouble,) = talk.registry.troubles
+    assert "another skill of the name timer" in trouble.message
+    talk.say("set a timer for five minutes")
+    rows = [row for row in talk.registry.rows() if row["name"] == "timer"]
+    assert [row["ok"] for row in rows] == [True, False]
+
+
+def test_what_everybody_may_write_is_not_run(folder: Path, tmp_path: Path) -> None:
+    (folder / "kettle" / "skill.py").chmod(0o666)
+    talk = Talk(tmp_path, config(folder))
+    (trouble,) = talk.registry.troubles
+    assert "everybody may write it" in trouble.message
+    assert "chmod" in trouble.hint
+
+
+def test_a_skill_may_have_files_of_its_own(folder: Path, tmp_path: Path) -> None:
+    (folder / "kettle" / "cups.py").write_text("CUPS = 7\n", encoding="utf-8")
+    changed = "from .cups import CUPS\n" + KETTLE.replace('self.settings.get("cups", 1)', "CUPS")
+    (folder / "kettle" / "skill.py").write_text(changed, encoding="utf-8")
+    assert Talk(tmp_path, config(folder)).reply("boil water") == "Boiling 7 cups."
+
+
+def test_no_folder_is_no_trouble(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, config(tmp_path / "none"))
+    assert talk.registry.troubles == []
+
+
+def test_the_usual_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "assistant").mkdir(parents=True)
+    folder.rename(tmp_path / "config" / "assistant" / "skills")
+    assert Talk(tmp_path, Config()).reply("boil water") == "Boiling 1 cups."
+
+
+def test_a_package_brings_a_skill(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    info = site / "kettle_pack-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kettle-pack\nVersion: 1.0\n")
+    points = "[assistant.skills]\nkettle = kettle_pack.skill:KettleSkill\ngone = no_pack:Skill\n"
+    (info / "entry_points.txt").write_text(points)
+    (folder / "kettle").rename(site / "kettle_pack")
+    (site / "kettle_pack" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(site))
+    importlib.invalidate_caches()
+    talk = Talk(tmp_path, config(tmp_path / "none"))
+    assert talk.reply("boil water") == "Boiling 1 cups."
+    rows = {row["name"]: row for row in talk.registry.rows()}
+    assert rows["kettle"]["origin"] == "package kettle-pack"
+    assert "no_pack" in rows["gone"]["error"]
+
+
+@pytest.mark.parametrize("name", ["coffee_machine", "tv2", "x"])
+def test_the_template_passes_its_own_test(name: str, tmp_path: Path) -> None:
+    files = template.write(name, tmp_path / "mine", set())
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(files[-1])],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    talk = Talk(tmp_path, config(tmp_path / "mine"))
+    words = name.replace("_", " ")
+    assert talk.reply(f"greet Bob from {words}") == "Hello, bob."
+
+
+def test_names_that_cannot_be(tmp_path: Path) -> None:
+    for name in ("", "Coffee", "2x", "a-b", "../x", "class", "ä", "a" * 60):
+        with pytest.raises(UsageError):
+            template.write(name, tmp_path, set())
+    template.write("fine", tmp_path, set())
+    for taken in ("fine", "timer"):
+        with pytest.raises(UsageError):
+            template.write(taken, tmp_path, {"timer"})
+    assert {path.name for path in tmp_path.iterdir()} == {"fine"}
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--set", f"skills.folder={tmp_path}"]
+    assert main(["skill", "new", "lamp", "--json", *where]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (tmp_path / "lamp" / "skill.py").exists()
+    assert made["folder"] == str(tmp_path / "lamp")
+    assert main(["skill", "list", "--json", *where]) == 0
+    rows = json.loads(capsys.readouterr().out)["skills"]
+    assert {"timer", "lists", "maths", "system", "lamp"} <= {row["name"] for row in rows}
+    (tmp_path / "lamp" / "en.yaml").write_text("intents: {}\n", encoding="utf-8")
+    assert main(["skill", "list", *where]) == 4
+    out = capsys.readouterr().out
+    assert "left out" in out
+    assert str(tmp_path / "lamp" / "en.yaml") in out
+    assert main(["skill", "new", "lamp", *where]) == 2
+    assert main(["skill", "new", "timer", *where]) == 2
+    assert "lamp" in capsys.readouterr().err
+
+
+def test_settings_are_checked_as_far_as_they_can_be(tmp_path: Path) -> None:
+    from assistant.config import load
+
+    file = tmp_path / "config.yaml"
+    file.write_text("skills:\n  own:\n    kettle: 5\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"config.yaml:3: skills.own.kettle"):
+        load(file)
+    file.write_text("skills:\n  own:\n    kettle: {cups: 5, names: [a, b]}\n", encoding="utf-8")
+    assert load(file).skills.own == {"kettle": {"cups": 5, "names": ["a", "b"]}}
+
+
+def test_a_rehearsal_keeps_the_question_open(folder: Path, tmp_path: Path) -> None:
+    with Rehearsal(folder / "kettle", tmp_path, {"cups": 2}) as talk:
+        assert talk.say("boil water").reply == "Boiling 2 cups."
+        with pytest.raises(LookupError):
+            talk.say("what a day")
+    assert own.NAME.fullmatch("kettle")
