@@ -101,6 +101,9 @@ class Grammar(Understander):
         if exact is not None and (bare == whole or not exact.wild):
             return exact.intent
         match = (self._best(bare, text) if bare != whole else None) or exact
+        if match is None and bare != whole and bare in whole:
+            # "please remind me to say thank you"
+            match = self._best(whole[whole.index(bare) :], text)
         return match.intent if match else None
 
     def spoken(self) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:

@@ -47,7 +47,8 @@ _NO_LABEL = frozenset(
         "quarter",
         "pause resume restart reset unpause continue repeat snooze check show list change rename",
         "the a an sound schedule setting starting making putting giving stopping",
-        "minus negative plus point",
+        "minus negative plus point daily weekday weekdays weekend weekends weekly everyday",
+        "recurring repeating regular",
     )
     for word in line.split()
 )
@@ -121,7 +122,7 @@ def which(text: str, now: datetime) -> dict[str, Any] | None:
         return {"which": nth}
     named = label(text, now)
     found = {"name": named} if named else timed(text, now)
-    moment = None if found else time(text, now)
+    moment = None if found else time(words, now)
     return {"until": moment} if moment else found
 
 
@@ -181,6 +182,11 @@ def until(text: str, now: datetime) -> dict[str, Any] | None:
     return {"until": moment} if moment else end(text, now)
 
 
+def _only(value: Any, slot: str = "until") -> dict[str, Any] | None:
+    """A value as the only slot that it fills."""
+    return {slot: value} if value is not None else None
+
+
 def _starts_with_preposition(text: str) -> bool:
     """The templates hold these words; read as a part of the value, "for ten" is ten o'clock."""
     return text.partition(" ")[0] in _PREPOSITIONS
@@ -215,7 +221,9 @@ _HEDGE_BEFORE = re.compile(
     r"^(?:(?:about|around|roughly|approximately|exactly|precisely|only|just|like|the next"
     r"|say) )+"
 )
-_HEDGE_AFTER = re.compile(r"(?: (?:exactly|precisely|sharp|or so|on the dot|please))+$")
+_HEDGE_AFTER = re.compile(
+    r"(?: (?:exactly|precisely|sharp|or so|on the dot|please|starting now|beginning now))+$"
+)
 
 _NO_PERSON = frozenset(
     """not maybe later back crazy old it's spelled hard easy too very so the than was were has had
@@ -235,6 +243,16 @@ PARSERS: dict[str, Parser] = {
     "moment": time_slots.moment,
     "recurring": time_slots.recurring,
     "reminder": time_slots.reminder,
+    "rule": time_slots.rule,
+    "somewhere": time_slots.somewhere,
+    "time_there": time_slots.time_there,
+    "zone": time_slots.zone,
+    "task": time_slots.task,
+    "task_at": time_slots.task_at,
+    "alarm_time": lambda text, now: time_slots.recurring(text, now) or _only(time(text, now)),
+    "alarm_times": time_slots.alarm_times,
+    "schedule": lambda text, now: time_slots.recurring(text, now) or until(text, now),
+    "target": lambda text, now: _only(time_slots.target(text, now) or until(text, now), "to"),
     "both": chance_slots.both,
     "choices": chance_slots.choices,
     "dice": chance_slots.dice,

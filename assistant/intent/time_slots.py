@@ -10,10 +10,13 @@ from typing import Any
 
 from assistant.intent.values.duration import parse_duration
 from assistant.intent.values.number import parse_number
+from assistant.intent.values.ordinal import parse_ordinal
 from assistant.intent.values.recurrence import parse_recurrence
 from assistant.intent.values.when import parse_time
+from assistant.intent.values.zone import parse_zone
 
 MAX_REMINDER_WORDS = 40
+MAX_TIMES = 6
 _KEPT = ("unit", "every", "days", "day", "month", "place")
 
 _LINKS = frozenset("to about that of for called named saying".split())
@@ -28,8 +31,22 @@ _NO_TASK = frozenset(
     """what who whose why how where which whether again later please not never always if when
     this it one""".split()
 )
+_QUESTIONS = [[word] for word in "what who whose why how where which whether when if".split()]
 _DANGLING = frozenset("to the a an my say and or about for of that with at in on".split())
 _LATER = {"later": 3 * 3600, "later today": 3 * 3600, "in a bit": 1800, "in a while": 1800}
+_DAY_NOISE = re.compile(r"^(?:the )?(?:day of|date of) |^day ")
+_PART_OF_DAY = re.compile(r"(?<=\w) (?:morning|afternoon|evening|night)$")
+_NO_PLACE = frozenset(
+    """here there now a an my your this that his her our their it is what when where who how the
+    morning afternoon evening night bed time hour hours minutes seconds life history general
+    please is are was will be to do go for have if it's world another other""".split()
+)
+_AND_AT = re.compile(
+    r"(?: and (?:then )?(?:(?:an?|the|a) )?(?:(?:another|one|second|next|other|alarm) )*"
+    r"(?:alarm )?(?:set )?(?:to go off )?(?:(?:at|for) )?| then )"
+)
+_HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
+_CALENDAR = re.compile(r"^(?:on|in|to|into) (?:the|my) (?:calendar|phone|list) ")
 _SOME = re.compile(r"^(?:the )?(?:next|coming) time\b|^when\b|^once i\b|^if\b")
 
 
@@ -40,6 +57,32 @@ def recurring(text: str, now: datetime) -> dict[str, Any] | None:
         return None
     repeat = {key: found[key] for key in _KEPT if found.get(key)}
     return {"repeat": repeat} | ({"until": found["first"]} if found.get("first") else {})
+
+
+def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
+    """Several moments: "2 pm and 3 pm", "9 am and another one for 11 am"; the first one's
+    slots, with those of the others in "also"."""
+    parts = [part for part in _AND_AT.split(text.removeprefix("both ")) if part]
+    if not 2 <= len(parts) <= MAX_TIMES:
+        return None
+    half = _HALF.search(parts[-1])
+    found = []
+    for part in parts:
+        whole = f"{part}{half.group()}" if half and parse_number(part) is not None else part
+        times = recurring(whole, now)
+        when = None if times else parse_time(whole, now)
+        if when is not None and when.has_time:
+            times = {"until": when.at.isoformat(timespec="seconds")}
+        if times is None or "until" not in times:
+            return None
+        found.append(times)
+    return {**found[0], "also": found[1:]}
+
+
+def rule(text: str, now: datetime) -> dict[str, Any] | None:
+    """What comes back, without a time of day, also as it stands before its noun: "weekday"."""
+    found = recurring(text, now) or recurring(f"every {text}", now)
+    return None if found is None or "until" in found else found
 
 
 def moment(text: str, now: datetime) -> dict[str, Any] | None:
@@ -63,15 +106,22 @@ def moment(text: str, now: datetime) -> dict[str, Any] | None:
     return {"day": when.at.date().isoformat()} if when.has_date else None
 
 
+def target(text: str, now: datetime) -> dict[str, Any] | None:
+    """What comes back, or a day without a time, which keeps the time that there is."""
+    on = None if (again := recurring(text, now)) else day(text, now)
+    return again or ({"day": on} if on else None)
+
+
 def reminder(text: str, now: datetime) -> dict[str, Any] | None:
     """What to be reminded of ("text") and when (as ``moment``), in either order.
 
     One of the two may be missing; both are not.
     """
-    words = text.split()
+    words = _CALENDAR.sub("", text).split()
     if not 0 < len(words) <= MAX_REMINDER_WORDS:
         return None
-    whole = moment(text, now) if _may_be_time(words) else None
+    first = words[1:] if words[0] == "for" and len(words) > 1 else words
+    whole = moment(" ".join(first), now) if _may_be_time(first) else None
     if whole is not None:
         return whole
     for cut in range(min(len(words) - 1, 12), -1, -1):
@@ -80,7 +130,9 @@ def reminder(text: str, now: datetime) -> dict[str, Any] | None:
         head = moment(" ".join(words[:cut]), now) if cut else {}
         if head is not None:
             found = _task(words[cut + 1 :], head, now, " ".join(words[:cut]))
-            return found or None
+            # "remind me of the total" and "about what I owe" want to be told it now
+            asks = words[cut] == "of" or words[cut + 1 : cut + 2] in _QUESTIONS
+            return None if asks and len(found) < 2 else found or None
     if words[0] in _NO_TASK or _SOME.match(text):
         return None
     # the recogniser dropped the "to"
@@ -88,12 +140,63 @@ def reminder(text: str, now: datetime) -> dict[str, Any] | None:
     return found if found and len(found) > 1 else None
 
 
+def task(text: str, now: datetime) -> str | None:
+    """What to be reminded of, as it is said after "remind me to"."""
+    words = text.split()
+    return text if words and words[-1] not in _DANGLING and words[0] not in _NO_TASK else None
+
+
+def task_at(text: str, now: datetime) -> dict[str, Any] | None:
+    """As ``reminder``, with both its task and its time."""
+    found = reminder(text, now)
+    whole = found is not None and "text" in found and {"until", "duration"} & found.keys()
+    return found if whole else None
+
+
 def day(text: str, now: datetime) -> str | None:
     """A day of the calendar as an ISO date; what also names a time of day is none."""
+    text = _DAY_NOISE.sub("", text).removesuffix("'s").removesuffix("s'")
+    text = "january 1" if text in ("new year", "the new year", "new years") else text
+    text = _PART_OF_DAY.sub("", text.replace("this ", "today "))
+    if not text.startswith("the ") and parse_ordinal(text) is not None:
+        return None
     when = parse_time(text, now)
-    if when is None or when.has_time or not when.has_date or when.at.hour:
+    if when is None or not when.has_date:
+        return None
+    # "in 3 days" is at this time of day, and a day nevertheless
+    if when.at.timetz() != now.timetz() and (when.has_time or when.at.hour):
         return None
     return when.at.date().isoformat()
+
+
+def zone(text: str, now: datetime) -> str | None:
+    """A place or zone whose time is known, in the words of the user: "new york"."""
+    words = text.strip()
+    return words if words not in _NO_PLACE and parse_zone(words) is not None else None
+
+
+def time_there(text: str, now: datetime) -> dict[str, Any] | None:
+    """A time of day at a place: "5 pm in london", "5 pm est", "noon here"."""
+    words = text.removesuffix(" time").split()
+    for cut in range(len(words) - 1, 0, -1):
+        when = parse_time(" ".join(words[:cut]), now)
+        if when is None or not when.has_time:
+            continue
+        place = " ".join(words[cut:]).removeprefix("in ")
+        at = when.at.isoformat(timespec="seconds")
+        if place in ("here", "my"):
+            return {"until": at}
+        return {"until": at, "from": place} if zone(place, now) else None
+    return None
+
+
+def somewhere(text: str, now: datetime) -> str | None:
+    """What may be a place, known or not: one to four words that are nothing else."""
+    text = text.removeprefix("the ")
+    words = text.split()
+    if not 0 < len(words) <= 4 or any(word in _NO_PLACE or word[0].isdigit() for word in words):
+        return None
+    return None if moment(text, now) or parse_duration(text) is not None else text
 
 
 def _task(words: list[str], head: dict[str, Any], now: datetime, said: str) -> dict[str, Any]:

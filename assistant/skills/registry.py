@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 SKILLS = {
     "timer": "TimerSkill",
+    "reminder": "ReminderSkill",
+    "stopwatch": "StopwatchSkill",
     "clock": "ClockSkill",
     "lists": "ListsSkill",
     "maths": "MathsSkill",
@@ -141,8 +143,9 @@ class Registry:
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The timers; None when they are switched off."""
-        return getattr(self._skills.get("timer"), "scheduler", None)
+        """Timers, alarms and reminders; None when all are switched off."""
+        ringing = self._skills.get("timer") or self._skills.get("reminder")
+        return getattr(ringing, "scheduler", None)
 
     @property
     def area(self) -> str:

@@ -1,34 +1,193 @@
-"""Time, date and day of the week."""
+"""Time and date, here and elsewhere, now and on other days; how long until and since."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from assistant.config import Config
 from assistant.intent.base import Intent
+from assistant.intent.followup import followup
+from assistant.intent.time_slots import day as parse_day
+from assistant.intent.time_slots import somewhere, zone
+from assistant.intent.values.zone import parse_zone
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.clock import days
+from assistant.skills.clock.places import difference, title, zone_of
 from assistant.state import State
 
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_AT = re.compile(r"^(?:in|at|on|for|is it|about) (?:the )?")
+
+NO_SUN = "Sorry, I don't know when the sun rises or sets here."
 
 
 class ClockSkill(Skill):
     name = "clock"
-    abilities = ("tell the time and the date",)
-    phrases = ("what time is it", "what is the date", "what day is it")
+    abilities = ("tell the time and the date, here and elsewhere",)
+    topics = ("time", "date", "time zones", "the calendar")
+    examples = (
+        "what time is it in tokyo",
+        "what day is the 24th",
+        "how many days until christmas",
+        "what is the time difference between london and new york",
+    )
+    phrases = ("what time is it", "what is the date", "what day is it", "how many days until")
 
     def __init__(self, cfg: Config, state: State) -> None:
         self._twenty_four = cfg.skills.clock.twenty_four_hour
+        parse_zone("utc")  # reads the list of zones, so that the first question need not
+        self._answers: dict[str, Callable[[dict[str, Any], datetime], str]] = {
+            "clock.time": self._time,
+            "clock.convert": self._convert,
+            "clock.difference": self._difference,
+            "clock.zone": self._zone,
+            "clock.date": self._date,
+            "clock.weekday": self._weekday,
+            "clock.year": lambda slots, now: f"It's {now.year}.",
+            "clock.week": lambda slots, now: f"It's week {now.isocalendar().week}.",
+            "clock.until": self._until,
+            "clock.since": self._since,
+            "clock.between": self._between,
+            "clock.sun": lambda slots, now: NO_SUN,
+        }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
-        now = turn.now()
-        if intent.name == "clock.time":
-            return Outcome(f"It's {spoken.time_of_day(now, self._twenty_four)}.")
-        if intent.name == "clock.year":
-            return Outcome(f"It's {now.year}.")
-        day = intent.slots.get("day", "today")
-        moment = now + timedelta(days=_DAYS[day])
-        verb = "was" if day == "yesterday" else "is"
-        what = f"{moment:%A}" if intent.name == "clock.weekday" else spoken.date(moment)
-        return Outcome(f"{day.capitalize()} {verb} {what}.")
+        return Outcome(self._answers[intent.name](intent.slots, turn.now()))
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        """ "And in tokyo?", "what about tomorrow?" """
+        follow = followup(text)
+        if follow.kind not in ("also", "correct"):
+            return None
+        words, now = _AT.sub("", follow.rest), turn.now()
+        if last.name in ("clock.time", "clock.zone"):
+            known = zone(words, now) or (somewhere(words, now) if follow.rest != words else None)
+            return Intent(last.name, {"place": known}) if known else None
+        if last.name == "clock.difference":
+            return Intent(last.name, {**last.slots, "b": words}) if zone(words, now) else None
+        if last.name in ("clock.date", "clock.weekday", "clock.until", "clock.since"):
+            on = parse_day(words, now)
+            kept = {k: v for k, v in last.slots.items() if k not in ("day", "date", "until")}
+            return Intent(last.name, {**kept, "date": on}) if on else None
+        return None
+
+    def _time(self, slots: dict[str, Any], now: datetime) -> str:
+        if "place" in slots:
+            there = now.astimezone(zone_of(slots["place"]))
+            return f"It's {self._there(there, now)} in {title(slots['place'])}."
+        if "after" in slots or "before" in slots:
+            seconds = slots["after"] if "after" in slots else -slots["before"]
+            moment = (now.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(now.tzinfo)
+            verb = "will be" if "after" in slots else "was"
+            return f"It {verb} {self._there(moment, now)}."
+        return f"It's {self._clock(now)}."
+
+    def _convert(self, slots: dict[str, Any], now: datetime) -> str:
+        here = now.astimezone(zone_of(slots["from"])) if "from" in slots else now
+        wall = datetime.fromisoformat(slots["until"])
+        start = datetime.combine(here.date(), wall.time(), here.tzinfo)
+        there = start.astimezone(UTC).astimezone(zone_of(slots["to"]))
+        shift = (there.date() - start.date()).days
+        day = {1: " the next day", -1: " the day before"}.get(shift, "")
+        place = f" in {title(slots['from'])}" if "from" in slots else ""
+        return (
+            f"When it's {self._clock(start)}{place}, "
+            f"it's {self._clock(there)}{day} in {title(slots['to'])}."
+        )
+
+    def _difference(self, slots: dict[str, Any], now: datetime) -> str:
+        first = now.astimezone(zone_of(slots["a"])) if "a" in slots else now
+        apart = difference(first, now.astimezone(zone_of(slots["b"])))
+        other, here = title(slots["b"]), title(slots["a"]) if "a" in slots else "here"
+        if not apart:
+            return f"It's the same time in {other} and {'in ' if 'a' in slots else ''}{here}."
+        return f"{other[:1].upper()}{other[1:]} is {apart} {here}."
+
+    def _zone(self, slots: dict[str, Any], now: datetime) -> str:
+        there = now.astimezone(zone_of(slots["place"])) if "place" in slots else now
+        apart = difference(now.astimezone(UTC), there).replace("ahead of", "ahead of UTC")
+        offset = apart.replace("behind", "behind UTC") or "the same as UTC"
+        where = title(slots["place"]) if "place" in slots else "The time here"
+        where = f"{where[:1].upper()}{where[1:]}"
+        return (
+            f"{where} is {offset}; it's {self._there(there, now)} there now."
+            if ("place" in slots)
+            else f"{where} is {offset}."
+        )
+
+    def _date(self, slots: dict[str, Any], now: datetime) -> str:
+        day, verb = _asked(slots, now)
+        if "date" not in slots:
+            name = slots.get("day", "today").capitalize()
+            return f"{name} {verb} {spoken.date(_noon(day))}."
+        said = spoken.date(_noon(day), year=day.year != now.year)
+        away = days.distance(min(now.date(), day), max(now.date(), day))
+        if day == now.date():
+            return f"That's today, {said}."
+        return f"That {verb} {said}, {f'in {away}' if day > now.date() else f'{away} ago'}."
+
+    def _weekday(self, slots: dict[str, Any], now: datetime) -> str:
+        day, verb = _asked(slots, now)
+        if "date" not in slots:
+            return f"{slots.get('day', 'today').capitalize()} {verb} {day:%A}."
+        said = f"{day:%B} {spoken.ordinal(day.day)}"
+        if day.year != now.year:
+            said = f"{said}, {day.year},"
+        return f"{said} {verb} a {day:%A}."
+
+    def _until(self, slots: dict[str, Any], now: datetime) -> str:
+        unit = slots.get("period", "")
+        if "date" not in slots:
+            moment = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
+            return f"{days.remaining(now, moment, unit)} until {self._at(moment, now)}."
+        day = date.fromisoformat(slots["date"])
+        if day == now.date():
+            return f"That's today, {spoken.date(_noon(day))}."
+        if day < now.date():
+            return f"That was {days.distance(day, now.date(), unit)} ago."
+        if unit in ("hour", "minute", "second") or ((day - now.date()).days == 1 and not unit):
+            midnight = datetime.combine(day, time(), now.tzinfo)
+            return f"{days.remaining(now, midnight, unit)} until {spoken.date(midnight)}."
+        said = spoken.date(_noon(day), year=day.year != now.year)
+        verb = "is" if (away := days.distance(now.date(), day, unit)).startswith("1 ") else "are"
+        return f"There {verb} {away} until {said}."
+
+    def _since(self, slots: dict[str, Any], now: datetime) -> str:
+        day = days.past(date.fromisoformat(slots["date"]), now.date())
+        said = spoken.date(_noon(day), year=day.year != now.year)
+        return f"{said} was {days.distance(day, now.date(), slots.get('unit', ''))} ago."
+
+    def _between(self, slots: dict[str, Any], now: datetime) -> str:
+        first, second = sorted((date.fromisoformat(slots["from"]), date.fromisoformat(slots["to"])))
+        ends = [spoken.date(_noon(day), year=day.year != now.year) for day in (first, second)]
+        return f"{days.distance(first, second, slots.get('unit', ''))} from {ends[0]} to {ends[1]}."
+
+    def _clock(self, moment: datetime) -> str:
+        return spoken.time_of_day(moment, self._twenty_four)
+
+    def _there(self, moment: datetime, now: datetime) -> str:
+        """The time of day, with the day where it is not today here."""
+        if moment.date() == now.date():
+            return self._clock(moment)
+        return f"{self._clock(moment)} {spoken.day(moment, now)}"
+
+    def _at(self, moment: datetime, now: datetime) -> str:
+        return self._there(moment, now)
+
+
+def _asked(slots: dict[str, Any], now: datetime) -> tuple[date, str]:
+    """The day and the verb that goes with it."""
+    if "date" in slots:
+        day = date.fromisoformat(slots["date"])
+        return day, "is" if day >= now.date() else "was"
+    name = slots.get("day", "today")
+    return now.date() + timedelta(_DAYS[name]), "was" if name == "yesterday" else "is"
+
+
+def _noon(day: date) -> datetime:
+    """A moment of that day, to be spoken."""
+    return datetime.combine(day, time(12), UTC)

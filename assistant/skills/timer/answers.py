@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from assistant.intent.base import Intent
+from assistant.intent.followup import Followup, followup
 from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.slot_types import end, label, name, until
-from assistant.intent.time_slots import recurring
+from assistant.intent.time_slots import recurring, target
+from assistant.intent.values.when import parse_time
+from assistant.skills.timer import which
 from assistant.skills.timer.recurrence import Recurrence
-from assistant.skills.timer.table import ALARM, Timer
+from assistant.skills.timer.table import ALARM, TIMER, Timer
 
 UNITS = ("seconds", "minutes", "hours")
 _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600}
 
 _LEAD_INS = ("make it ", "make that ", "let us say ", "about ", "for ", "until ", "at ")
 
-_CORRECTS = re.compile(
-    r"^(?:(?:no|nope|wait|hang on|hold on|actually|sorry|rather|oops|i (?:mean|meant|said)"
-    r"|not that|that is wrong|and|but|or|well|oh|better)\s+)*"
-    r"(?P<order>(?:(?:can|could) you )?(?:please )?(?:make|change|set|move|do|put|turn) "
-    r"(?:it|that|this)(?: one)?(?: to| for| until| at| a| an)?\s+|let us (?:say|do|make it)\s+)?"
-    r"(?P<value>.*?)(?P<instead>\s+instead|\s+rather)?$"
-)
 _ANOTHER = re.compile(
-    r"^(?:and )?(?:(?:set|start|make|add|give me|i need) )?(?:(?:also|then) )?"
-    r"(?:(?:a )?(?:another|second)(?: (?:one|timer|alarm))?|one more|the same(?: again)?|one)"
-    r"(?P<rest>(?: (?:for|called|named|of|at|in|on|until)? ?.+)?)$"
+    r"^(?:(?:set|start|make|add|give me|i need|i want) )?(?:a |an )?"
+    r"(?:another|second|one more|the same|one)(?: one)?(?: timer| alarm)?(?P<rest> .+)?$"
 )
 _BY = re.compile(
-    r"^(?:by )?(?P<amount>.+?) (?P<way>longer|more|later|shorter|less|earlier|sooner)$"
+    r"^(?:by |it )?(?P<amount>.+?) (?P<way>longer|more|later|shorter|less|earlier|sooner)$"
 )
 _CALLED = re.compile(r"^(?:call|name|rename) (?:it|that)(?: to)? (?P<name>.+)$")
-_GONE = re.compile(r"^(?:cancel|delete|stop|remove|forget) (?:it|that|this)(?: one)?$")
 _ONCE = ("just once", "only once", "once", "one time", "not every day", "a single time")
-_WHERE = re.compile(r"^(?:for|called|named|of|at|in|on|until)\s+")
+_TO = re.compile(r"^(?:(?:make|change|move|set) (?:it|that) )?(?:to|for|at|until) ")
+_WHERE = re.compile(r"^(?:for|called|named|of|at|in|on|until|to)\s+")
+_OF_IT = tuple(
+    (re.compile(f"^(?:{pattern})$"), name)
+    for pattern, name in (
+        (r"(?:pause|hold|freeze) (?:it|that|them)", "timer.pause"),
+        (r"(?:resume|continue|unpause|restart) (?:it|that|them)", "timer.resume"),
+        (r"(?:move|change|push|shift) (?:it|that) to (?P<to>.+)", "timer.change"),
+        (r"(?:cancel|delete|remove|clear|kill|stop) (?:it|that)(?: one)?", "timer.cancel"),
+        (r"how (?:long|much(?: time| longer)?)(?: is)? (?:left )?(?:on|for) it", "timer.left"),
+        (r"add (?P<amount>.+) to it", "timer.add"),
+        (r"(?:take|knock) (?P<amount>.+) off(?: of)? it", "timer.reduce"),
+    )
+)
 _HALF_DAY = re.compile(
-    r"\b(?:[ap]m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in|\d{4}"
+    r"\b(?:[ap]m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in|hundred|\d{4}"
     r"|(?:1[3-9]|2[0-4]|0\d):\d\d)\b"
 )
 
@@ -55,58 +63,114 @@ def how_long(expects: str, text: str, known: dict[str, Any], now: datetime) -> I
     if known.get("kind") != ALARM:
         found = end(words, now)
     elif "repeat" in known:
-        rule = Recurrence.starting(known["repeat"], now).words()
+        rule = Recurrence.of(known["repeat"], now.time(), now).words()
         found = recurring(f"{rule} at {words}", now)
     else:
         found = recurring(words, now) or until(words, now)
     if found is None:
         return None
+    if expects == "timer.change":
+        return Intent(expects, {**known, "to": found})
     return Intent(expects, {**known, **found}, asks=not {"duration", "until"} & found.keys())
 
 
-def revised(last: Intent, text: str, timer: Timer | None, now: datetime) -> Intent | None:
+def revised(
+    last: Intent, text: str, timer: Timer | None, timers: Sequence[Timer], now: datetime
+) -> Intent | None:
     """What corrects or repeats the intent just done; None where it need not be meant so.
 
-    timer: the one that was dealt with last, when it is still there.
+    timer: the one that was dealt with last, when it is still there; timers: all.
     """
-    words = strip_courtesy(normalize(text))
-    if last.name == "timer.set" and (again := _ANOTHER.match(words)) is not None:
-        return _another(last, again["rest"].strip(), now)
-    match = _CORRECTS.match(words)
-    if timer is None or match is None or not match["value"]:
+    follow = followup(text)
+    rest = follow.rest
+    if last.name == "timer.set" and (follow.kind == "again" or follow.kind == "also"):
+        another = _ANOTHER.match(rest)
+        if another is not None or follow.kind == "again":
+            return _another(last, (another["rest"] or "").strip() if another else "", now)
+    if last.name == "timer.list" and follow.kind == "also":
+        kinds = _WHERE.sub("", rest).removeprefix("the ").removeprefix("my ")
+        return Intent(last.name, {"kind": kinds[:-1]}) if kinds in ("alarms", "timers") else None
+    if follow.kind == "also" and last.name in ("timer.left", "timer.cancel", "timer.pause"):
+        kind = {"kind": last.slots["kind"]} if "kind" in last.slots else {}
+        slots = which.answer(_WHERE.sub("", rest), timers, now)
+        return Intent(last.name, {**kind, **slots}) if slots else None
+    if timer is None:
         return None
-    value = match["value"]
     known = {"id": timer.id, "kind": timer.kind}
-    if called := _CALLED.match(value):
-        new_name = name(called["name"], now)
-        return Intent("timer.rename", {**known, "new_name": new_name}) if new_name else None
-    if _GONE.match(value):
-        return Intent("timer.cancel", known)
-    if by := _BY.match(value):
+    plain = strip_courtesy(normalize(text))
+    for words in (rest, plain):
+        if (of_it := _of_it(words, known, now)) is not None:
+            return of_it
+    if by := _BY.match(rest):
         amount = end(by["amount"], now) or {}
-        adds = by["way"] in ("longer", "more", "later")
         if "duration" in amount:
-            do = "timer.add" if adds else "timer.reduce"
+            longer = by["way"] in ("longer", "more", "later")
+            do = "timer.add" if longer else "timer.reduce"
             return Intent(do, {**known, "amount": amount["duration"]})
-    if timer.kind == ALARM:
-        if value in _ONCE:
-            return Intent("timer.change", {**known, "repeat": {}})
-        again_on = recurring(value, now)
-        if again_on is not None:
-            return Intent("timer.change", {**known, **again_on})
-    corrected = value != words or bool(match["instead"])
-    value = _WHERE.sub("", value)
-    if not corrected:
-        return None
-    found = until(value, now) if timer.kind == ALARM else end(value, now)
-    if found is not None:
-        return Intent("timer.change", {**known, **found})
-    named = label(value, now) if not match["order"] and words.startswith("no ") else None
+    found = _correction(last, timer, follow, text, now)
+    if found is not None or not follow.denies or "name" not in last.slots:
+        return found
+    # "no, rice": the name was misheard
+    named = label(_WHERE.sub("", rest), now)
     return Intent("timer.rename", {**known, "new_name": named}) if named else None
 
 
+def _of_it(words: str, known: dict[str, Any], now: datetime) -> Intent | None:
+    """What is done to "it", which is the timer that was dealt with last."""
+    if called := _CALLED.match(words):
+        new_name = name(called["name"], now)
+        return Intent("timer.rename", {**known, "new_name": new_name}) if new_name else None
+    for pattern, intent in _OF_IT:
+        match = pattern.match(words)
+        if match is None:
+            continue
+        if "to" in match.groupdict():
+            to = target(match["to"], now) or until(match["to"], now)
+            return Intent(intent, {**known, "to": to}) if to else None
+        if "amount" not in match.groupdict():
+            return Intent(intent, known)
+        amount = end(match["amount"], now) or {}
+        return (
+            Intent(intent, {**known, "amount": amount["duration"]})
+            if "duration" in amount
+            else None
+        )
+    return None
+
+
+def _correction(
+    last: Intent, timer: Timer, follow: Followup, said: str, now: datetime
+) -> Intent | None:
+    """Another length, time or rule in place of the one just said."""
+    rest = follow.rest
+    again_on: dict[str, Any] | None = {"repeat": {}} if rest in _ONCE else recurring(rest, now)
+    if again_on is not None and timer.kind != ALARM:
+        return None
+    if again_on is None and follow.kind != "correct":
+        return None
+    value = _WHERE.sub("", rest)
+    if timer.kind == ALARM:
+        found = again_on or target(value, now) or until(value, now)
+    else:
+        found = again_on or end(value, now)
+    if found is None:
+        return None
+    if last.name in ("timer.add", "timer.reduce"):
+        by = with_time_of(timer, found, said, now).get("duration")
+        return Intent(last.name, {**last.slots, "amount": by}) if by else None
+    if last.name == "timer.snooze":
+        by = found.get("duration") or found.get("number", 0) * 60
+        known = {"id": timer.id, "kind": timer.kind}
+        return Intent("timer.change", {**known, "to": {"duration": by}}) if by else None
+    new = with_time_of(timer, found, said, now)
+    if last.name == "timer.set" and follow.kind == "correct":
+        kept = {k: v for k, v in last.slots.items() if k in ("kind", "name")}
+        return Intent(last.name, {**kept, **new})
+    return Intent("timer.change", {"id": timer.id, "kind": timer.kind, "to": new})
+
+
 def with_time_of(timer: Timer, slots: dict[str, Any], said: str, now: datetime) -> dict[str, Any]:
-    """The slots of a change, completed by what the timer has already.
+    """What a change is to (duration, until, repeat, number), completed by what there is.
 
     A number without a unit counts as the old length does, a day or a rule keeps the old time
     of day, a new time keeps the rule; "eight" for an alarm at 7 AM is 8 AM.
@@ -115,30 +179,43 @@ def with_time_of(timer: Timer, slots: dict[str, Any], said: str, now: datetime) 
         key: slots[key] for key in ("duration", "until", "repeat") if key in slots
     }
     ends = timer.ends.astimezone(now.tzinfo)
+    if "day" in slots and not new and timer.kind != TIMER:
+        at = ends.time().replace(fold=0)
+        there = datetime.combine(date.fromisoformat(slots["day"]), at, now.tzinfo)
+        return {"until": there.isoformat(timespec="seconds"), "repeat": {}}
     if "number" in slots and not new:
         unit = next(unit for unit in reversed(UNITS) if timer.seconds >= _SECONDS[unit])
         return {"duration": slots["number"] * _SECONDS[unit]}
-    if timer.kind != ALARM or "duration" in new:
+    if timer.kind == TIMER or "duration" in new:
         return new
     if "until" in new and not _HALF_DAY.search(normalize(said)):
         new["until"] = _same_half(datetime.fromisoformat(new["until"]), ends, now).isoformat()
-    rule: Recurrence | None = timer.repeat
-    if "repeat" in new:
-        wall = datetime.fromisoformat(new["until"]) if "until" in new else ends
-        rule = Recurrence.starting(new["repeat"], wall) if new["repeat"] else None
-        if rule is None:
-            return {"until": ends.isoformat(), "repeat": {}}
-        since = now - timedelta(1)
-        first = Recurrence.starting(new["repeat"], datetime.combine(since, wall.time(), now.tzinfo))
-    elif rule is not None and "until" in new:
-        wall = datetime.fromisoformat(new["until"]).astimezone(now.tzinfo)
-        first = Recurrence.starting(
-            rule.to_json(), datetime.combine(rule.since.date(), wall.time(), now.tzinfo)
-        )
-    else:
+    if "until" in new and not {"repeat"} & new.keys() and timer.repeat is None:
+        new["until"] = _on_its_day(
+            datetime.fromisoformat(new["until"]), ends, said, now
+        ).isoformat()
+    wall = datetime.fromisoformat(new["until"]) if "until" in new else ends
+    if "repeat" in new and not new["repeat"]:
+        return {"until": wall.isoformat(), "repeat": {}}
+    if "repeat" not in new and timer.repeat is None:
         return new
-    coming = first.next_after(now)
-    return new if coming is None else {"until": coming.isoformat(), "repeat": first.to_json()}
+    rule = new["repeat"] if "repeat" in new else timer.repeat.said() if timer.repeat else {}
+    at = wall.astimezone(now.tzinfo).time()
+    coming = Recurrence.of(rule, at, now - timedelta(1)).next_after(now)
+    return new if coming is None else {"until": coming.isoformat(), "repeat": rule}
+
+
+def first_of(repeat: dict[str, Any], until: datetime, said: str, now: datetime) -> datetime:
+    """The first moment of what comes again, from a rule and a time that were said apart.
+
+    "A weekday alarm for seven" is in the morning, whatever half of the day comes first.
+    """
+    if until.hour >= 17 and not _HALF_DAY.search(normalize(said)):
+        until = until.replace(hour=until.hour - 12)
+    elif Recurrence.starting(repeat, until).comes_on(until.date()):
+        return until
+    rule = Recurrence.of(repeat, until.time(), now - timedelta(1))
+    return rule.next_after(now) or until
 
 
 def _same_half(moment: datetime, old: datetime, now: datetime) -> datetime:
@@ -151,6 +228,17 @@ def _same_half(moment: datetime, old: datetime, now: datetime) -> datetime:
     return moment
 
 
+def _on_its_day(moment: datetime, old: datetime, said: str, now: datetime) -> datetime:
+    """That time on the day of the old one, where no day was said."""
+    words = _TO.sub("", followup(said).rest)
+    when = parse_time(words, now)
+    if when is None or when.has_date:
+        return moment
+    moment = moment.astimezone(now.tzinfo)
+    there = datetime.combine(old.date(), moment.time().replace(fold=0), now.tzinfo)
+    return there if there.astimezone(UTC) > now.astimezone(UTC) else moment
+
+
 def _another(last: Intent, rest: str, now: datetime) -> Intent | None:
     """ "and another one for pasta", "one more for ten minutes", "another one"."""
     slots = {k: v for k, v in last.slots.items() if k in ("kind", "duration", "until", "repeat")}
@@ -160,6 +248,11 @@ def _another(last: Intent, rest: str, now: datetime) -> Intent | None:
     kind = {"kind": slots["kind"]} if "kind" in slots else {}
     found = (until(words, now) if kind else end(words, now)) if words != rest else None
     if found is not None and {"duration", "until"} & found.keys():
+        if "until" in found and "until" in slots and not _HALF_DAY.search(words):
+            old = datetime.fromisoformat(slots["until"])
+            found["until"] = _same_half(
+                datetime.fromisoformat(found["until"]), old, now
+            ).isoformat()
         return Intent("timer.set", {**kind, **found})
     called, _, tail = words.partition(" for ")
     timed = end(tail, now) if tail else None

@@ -58,24 +58,42 @@ class Recurrence:
         )
 
     @classmethod
-    def starting(cls, said: dict[str, Any], first: datetime) -> Recurrence:
-        """As it was said (unit, every, days, day, month, place), and its first moment."""
-        wall = first.time().replace(microsecond=0)
-        days = tuple(sorted(said.get("days") or ()))
+    def of(cls, said: dict[str, Any], at: time, since: datetime) -> Recurrence:
+        """As it was said (unit, every, days, day, month, place), at a time of day."""
         unit, place = str(said["unit"]), int(said.get("place") or 0)
-        if days and not place and first.weekday() not in days:
-            # "every friday night at one" is on Saturdays
-            days = tuple(sorted((day + 1) % 7 for day in days))
+        days = tuple(sorted(said.get("days") or ()))
         return cls(
             unit,
-            wall,
-            first.replace(microsecond=0),
+            at.replace(microsecond=0, tzinfo=None),
+            since.replace(microsecond=0),
             int(said.get("every") or 1),
-            days or ((first.weekday(),) if unit == "week" else ()),
-            int(said.get("day") or first.day),
-            int(said.get("month") or first.month),
+            days or ((since.weekday(),) if unit == "week" else ()),
+            int(said.get("day") or since.day),
+            int(said.get("month") or since.month),
             place,
         )
+
+    @classmethod
+    def starting(cls, said: dict[str, Any], first: datetime) -> Recurrence:
+        """As it was said, with its first moment, which is in local time."""
+        days, yesterday = said.get("days") or (), (first.weekday() - 1) % 7
+        if not said.get("place") and yesterday in days and first.weekday() not in days:
+            # "every friday night at one" is on Saturdays
+            said = {**said, "days": [(day + 1) % 7 for day in days]}
+        return cls.of(said, first.time(), first)
+
+    def said(self) -> dict[str, Any]:
+        """As ``starting`` takes it."""
+        kept: dict[str, Any] = {"unit": self.unit, "every": self.every}
+        if self.unit in ("week", "month") and (self.place or self.unit == "week"):
+            kept["days"] = list(self.days)
+        if self.place:
+            kept["place"] = self.place
+        elif self.unit in ("month", "year"):
+            kept["day"] = self.day
+        if self.unit == "year":
+            kept["month"] = self.month
+        return kept
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {

@@ -18,6 +18,7 @@ from assistant.skills.timer.table import ALARM, TIMER, Snapshot, Timer
 from assistant.state import State
 
 MAX_SECONDS = 30 * 86_400
+MAX_ALARM_SECONDS = 400 * 86_400
 MAX_TIMERS = 100
 
 _READ_OUT = "You have"
@@ -67,14 +68,17 @@ class TimerSkill(Skill):
         if expects not in ("timer.set", "timer.change"):
             slots = which.answer(text, self._all(known.get("kind", TIMER)), now)
             return Intent(expects, {**known, **slots}) if slots is not None else None
-        if expects == "timer.change" and {"duration", "until"} & known.keys():
+        if expects == "timer.change" and "to" in known:
             slots = which.answer(text, self._all(known.get("kind", TIMER)), now)
             return Intent(expects, {**known, **slots}) if slots is not None else None
         return answers.how_long(expects, text, known, now)
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         timer = next((t for t in self._all() if t.id == self._last_id), None)
-        return answers.revised(last, text, timer, turn.now())
+        return answers.revised(last, text, timer, self._all(), turn.now())
+
+    def overrides(self, last: Intent, new: Intent) -> bool:
+        return "id" in new.slots
 
     def stop(self, turn: TurnContext) -> Outcome | None:
         stopped = self.scheduler.stop_ringing()
@@ -93,31 +97,46 @@ class TimerSkill(Skill):
     def _set(self, intent: Intent, turn: TurnContext) -> Outcome:
         slots, now = intent.slots, turn.now()
         kind = str(slots.get("kind", TIMER))
-        seconds, until = self._when(slots, now)
+        seconds, until = self._when(slots, turn)
         if seconds is None:
             return self._ask_when(intent)
         if len(self._all()) >= MAX_TIMERS:
             raise SkillError("timer.many", f"There are already {MAX_TIMERS} timers.")
+        timer = self._add(slots, seconds, until)
+        if slots.get("also"):
+            return self._add_more(timer, slots, turn)
+        what = wording.capital(f"{slots.get('name', '')} {kind}".strip())
+        reply = f"{what} set for {self._length(timer, until, now)}."
+        return self._done("set", [timer], reply, Snapshot((timer.id,), ()))
+
+    def _add(self, slots: dict[str, Any], seconds: float, until: datetime | None) -> Timer:
+        kind, said = str(slots.get("kind", TIMER)), str(slots.get("name", ""))
         repeat = None
         if until is not None and slots.get("repeat"):
             repeat = Recurrence.starting(slots["repeat"], until)
-        said = str(slots.get("name", ""))
-        timer = self.scheduler.add(
-            self._name(kind, said, seconds, until), seconds, until, kind=kind, repeat=repeat
-        )
-        what = wording.capital(f"{said} {kind}".strip())
-        return self._done(
-            "set",
-            [timer],
-            f"{what} set for {self._length(timer, until, now)}.",
-            Snapshot((timer.id,), ()),
-        )
+        name = self._name(kind, said, seconds, until)
+        return self.scheduler.add(name, seconds, until, kind=kind, repeat=repeat)
 
-    def _when(self, slots: dict[str, Any], now: datetime) -> tuple[float | None, datetime | None]:
+    def _add_more(self, first: Timer, slots: dict[str, Any], turn: TurnContext) -> Outcome:
+        """The other alarms of "one for two and one for three"."""
+        timers, now = [first], turn.now()
+        for more in slots["also"]:
+            seconds, until = self._when({**more, "kind": ALARM}, turn)
+            assert seconds is not None, f"no time in {more}"
+            timers.append(self._add({**more, "kind": ALARM}, seconds, until))
+        times = (self._length(t, t.ends.astimezone(now.tzinfo), now) for t in timers)
+        reply = f"{len(timers)} alarms set: {spoken.listing(times)}."
+        return self._done("set", timers, reply, Snapshot(tuple(t.id for t in timers), ()))
+
+    def _when(
+        self, slots: dict[str, Any], turn: TurnContext
+    ) -> tuple[float | None, datetime | None]:
         """Length in seconds and, where a time was said, that time. Raises SkillError."""
-        seconds, until = slots.get("duration"), None
+        seconds, until, now = slots.get("duration"), None, turn.now()
         if "until" in slots:
             until = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
+            if slots.get("repeat"):
+                until = answers.first_of(slots["repeat"], until, turn.utterance, now)
             seconds = round((until.astimezone(UTC) - now.astimezone(UTC)).total_seconds())
             if seconds <= 0:
                 raise SkillError("timer.past", "That time has already passed.")
@@ -125,7 +144,10 @@ class TimerSkill(Skill):
             return None, None
         if seconds < 1:
             raise SkillError("timer.short", "A timer needs at least one second.")
-        if seconds > MAX_SECONDS and not slots.get("repeat"):
+        if slots.get("kind") == ALARM:
+            if seconds > MAX_ALARM_SECONDS:
+                raise SkillError("timer.long", "I can set alarms for up to a year.")
+        elif seconds > MAX_SECONDS:
             raise SkillError("timer.long", "I can set timers for up to 30 days.")
         return float(seconds), until
 
@@ -161,9 +183,14 @@ class TimerSkill(Skill):
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
         missed = self.notices(turn)
         kind = intent.slots.get("kind", TIMER)
-        timers = self._all(kind)
+        timers, on = self._all(kind), ""
+        if "day" in intent.slots:
+            timers = self._of_day(timers, intent.slots["day"], turn.now())
+            on = f" for {_day_name(intent.slots['day'], turn.now())}"
+        if name := intent.slots.get("name"):
+            timers = which.pick(timers, {"kind": kind, "name": name})
         if not timers:
-            return Outcome(" ".join([*missed, f"No {kind}s are set."]))
+            return Outcome(" ".join([*missed, f"No {kind}s are set{on}."]))
         if len(timers) > 1:
             missed.append(f"{_READ_OUT} {len(timers)} {kind}s.")
         return Outcome(" ".join([*missed, *(self._status(t, turn) for t in timers)]))
@@ -174,7 +201,13 @@ class TimerSkill(Skill):
         # what rings is meant, whatever it is called
         bare = not set(slots) - {"kind"}
         ringing_now = self.scheduler.timers("ringing") if bare else []
-        timers = which.pick(ringing_now or self._counted(kind, turn), slots)
+        counted = ringing_now or self._counted(kind, turn)
+        if "day" in slots and counted:
+            counted = self._of_day(counted, slots["day"], turn.now())
+            if not counted:
+                on = _day_name(slots["day"], turn.now())
+                raise SkillError("timer.none", f"No {kind}s are set for {on}.")
+        timers = which.pick(counted, slots)
         ringing = all(t.status == "ringing" for t in timers)
         if len(timers) > 1 and slots.get("which") != "all" and not ringing:
             return self._ask(intent, timers)
@@ -215,8 +248,9 @@ class TimerSkill(Skill):
         if len(timers) > 1:
             return self._ask(intent, timers)
         (timer,) = timers
-        new = answers.with_time_of(timer, slots, turn.utterance, now)
-        seconds, until = self._when(new, now)
+        said = turn.utterance.rpartition(" to ")[2]
+        new = answers.with_time_of(timer, slots.get("to", {}), said, now)
+        seconds, until = self._when({**new, "kind": timer.kind}, turn)
         if seconds is None:
             return self._ask_when(intent)
         repeat = timer.repeat
@@ -286,11 +320,11 @@ class TimerSkill(Skill):
         now = turn.now()
         slots = {"kind": ALARM, **intent.slots}
         timers = which.pick(self._counted(ALARM, turn), slots)
-        day = datetime.fromisoformat(slots["day"]).date() if "day" in slots else None
+        day = date.fromisoformat(slots["day"]) if "day" in slots else None
         if day is not None:
-            timers = [t for t in timers if self._rings_on(t, day, now)]
+            timers = self._of_day(timers, slots["day"], now)
             if not timers:
-                said = spoken.day(datetime.fromisoformat(slots["day"]), now)
+                said = spoken.day(datetime.combine(day, now.time(), now.tzinfo), now)
                 raise SkillError("timer.none", f"No alarm rings {said}.")
         if len(timers) > 1:
             return self._ask(Intent(intent.name, slots), timers)
@@ -309,10 +343,10 @@ class TimerSkill(Skill):
             reply = f"{reply} It rings next {coming}."
         return self._done("skip", [rest or timer], reply, before)
 
-    def _rings_on(self, timer: Timer, day: date, now: datetime) -> bool:
-        if timer.ends.astimezone(now.tzinfo).date() == day:
-            return True
-        return timer.repeat is not None and timer.repeat.comes_on(day) and day > now.date()
+    def _of_day(self, timers: list[Timer], on: str, now: datetime) -> list[Timer]:
+        """Those that ring on that day, an ISO date."""
+        day = date.fromisoformat(on)
+        return [timer for timer in timers if _rings_on(timer, day, now)]
 
     def _pending(self, intent: Intent, turn: TurnContext) -> list[Timer]:
         kind = intent.slots.get("kind", TIMER)
@@ -362,3 +396,15 @@ class TimerSkill(Skill):
 
     def _status(self, timer: Timer, turn: TurnContext) -> str:
         return wording.status(timer, turn.now(), self._twenty_four)
+
+
+def _rings_on(timer: Timer, day: date, now: datetime) -> bool:
+    if timer.ends.astimezone(now.tzinfo).date() == day:
+        return True
+    return timer.repeat is not None and timer.repeat.comes_on(day) and day > now.date()
+
+
+def _day_name(on: str, now: datetime) -> str:
+    """ "tomorrow", "Friday"."""
+    day = datetime.combine(date.fromisoformat(on), now.time(), now.tzinfo)
+    return spoken.day(day, now).removeprefix("on ")

@@ -95,6 +95,10 @@ def describe(timer: Timer, among: Sequence[Timer] = ()) -> str:
     """ "the pasta timer", "the 10 minute timer"; with what is left where others are alike."""
     text = f"the {title(timer)}"
     if sum(title(other) == title(timer) for other in among) > 1:
+        if timer.repeat is not None:
+            return f"{text} {timer.repeat.words()}"
+        if timer.kind == ALARM:
+            return f"{text} in {spoken.about(timer.left)}"
         return f"{text} with {spoken.about(timer.left)} left"
     return text
 

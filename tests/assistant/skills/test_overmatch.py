@@ -22,6 +22,7 @@ DATA = Path(os.environ.get("ASSISTANT_DATA", ROOT.parent / "shared" / "data"))
 
 VALUES = {
     "alarm_time": ["7 pm", "half past six tomorrow", "every monday and thursday at 6:30"],
+    "alarm_times": ["2 pm and 3 pm", "9 am and another one for 11 am"],
     "both": ["tea and coffee", "the red one, the blue one and the green one"],
     "choices": ["pizza or pasta", "red, green or blue"],
     "day": ["friday", "christmas", "the 24th", "next monday"],
@@ -53,6 +54,7 @@ VALUES = {
     "task": ["call mum", "the bins"],
     "task_at": ["at five to call mum", "to water the plants in an hour"],
     "time": ["7 pm"],
+    "time_there": ["5 pm in london", "noon here", "9 am new york time"],
     "timed": ["ten minute", "5 minute pasta"],
     "unit": ["kilometres", "cups", "celsius", "dollars", "minutes"],
     "until": ["seven", "1500 hours", "half past six tomorrow"],
