@@ -185,6 +185,12 @@ def _with_half_day(tokens: Tokens, hit: ClockHit) -> ClockHit | None:
     """Takes am or pm in; None when it contradicts the hour ("13 am")."""
     clock, at = hit.clock, hit.end
     word, end = word_at(tokens, at), at + 1
+    if (
+        word == "in"
+        and word_at(tokens, at + 1) == "the"
+        and word_at(tokens, at + 2) in ("am", "pm")
+    ):
+        word, end = word_at(tokens, at + 2), at + 3
     if word == "ampm":
         return ClockHit(clock, end)
     if word in ("a", "p") and word_at(tokens, at + 1) == "m":

@@ -60,7 +60,7 @@ _PERIODS = ("week", "month", "year", "weekend")
 
 _BEGINS = frozenset(
     (
-        *("the", "this", "weekend", "close", "end", "beginning", "start", "first", "coming"),
+        *("the", "this", *_PERIODS, "close", "end", "beginning", "start", "first", "coming"),
         *(
             *NEXT,
             *LAST,
@@ -158,6 +158,8 @@ def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:
             return DayHit((today + timedelta(shift),), i + 2)
         return None
     name = " ".join(token.text for token in tokens[i : i + length])
+    if name in ("today", "tomorrow") and word_at(tokens, i + length) == "week":
+        return DayHit((today + timedelta(_NEAR[name] + 7),), i + length + 1)
     if name in ("last day", "previous day") and word_at(tokens, i + length) in ("of", "in"):
         return None
     return DayHit((today + timedelta(_NEAR[name]),), i + length)
@@ -190,10 +192,22 @@ def _match_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
     return DayHit((of_this_year if of_this_year > today else later,), end)
 
 
+def _period_after_next(period: str, today: date, end: int) -> DayHit:
+    """Reads "the week after next"."""
+    if period in ("week", "weekend"):
+        monday = today - timedelta(today.weekday())
+        return DayHit((monday + timedelta(14 if period == "week" else 19),), end)
+    if period == "month":
+        return DayHit((add_months(today.replace(day=1), 2),), end)
+    return DayHit((date(today.year + 2, 1, 1),), end)
+
+
 def _match_period(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "next week" is its Monday, "next month" and "next year" their first day."""
     i = skip(tokens, i, "the")
     word, period = word_at(tokens, i), word_at(tokens, i + 1)
+    if word in _PERIODS and period == "after" and word_at(tokens, i + 2) == "next":
+        return _period_after_next(word, today, i + 3)
     if word == "weekend":
         ahead = (5 - today.weekday()) % 7
         return DayHit((today + timedelta(ahead), today + timedelta(ahead + 7)), i + 1)

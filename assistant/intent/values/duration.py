@@ -178,6 +178,8 @@ def _is_unsure(tokens: Tokens, start: int, end: int) -> bool:
     counts = after in ("timer", "alarm") or after not in (*_ENDS, "and", "to", "or")
     if word_at(tokens, start) == "a" and word_at(tokens, end - 1) == "second" and counts:
         return True  # "a second alarm"
+    if before in ("times", "twice", "once", "thrice", "per"):
+        return True  # "three times a week"
     halved = before in _HALVES and word_at(tokens, start) in ("a", "an")
     if halved or after == "old" or (after == "-" and word_at(tokens, end + 1) == "old"):
         return True
@@ -295,6 +297,8 @@ def _match_count(tokens: Tokens, i: int) -> tuple[Fraction, int] | None:
         elif word_at(tokens, at - 1) in ("half", "quarter") and word_at(tokens, at) in ("a", "an"):
             at += 1  # "one and half an hour"
         return value, at
+    if word == "couple":
+        return Fraction(2), i + 1 + (word_at(tokens, i + 1) == "of")
     if word in ("a", "an"):
         plural = word_at(tokens, i + 1).endswith("s") and word_at(tokens, i + 1) not in _OWNED
         return None if plural else (Fraction(1), i + 1)

@@ -77,6 +77,8 @@ def match_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
 def _match_once(tokens: Tokens, i: int) -> Hit | None:
     """Reads "daily", "once a week", "weekly on mondays", "monthly on the first"."""
     word = word_at(tokens, i)
+    if word_at(tokens, i - 1) in ("twice", "thrice", "times"):
+        return None
     found, end = _ONCE.get(word), i + 1
     if word in ("semi", "half", "bi") and word_at(tokens, i + 1) == "-":
         found, end = _ONCE.get(word + word_at(tokens, i + 2)), i + 3

@@ -82,6 +82,8 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if relation == "this":
         dated = _match_dated_weekday(tokens, end, day, today)
         return dated or DayHit((today + timedelta(ahead),), end)
+    if word_at(tokens, end) == "after" and word_at(tokens, end + 1) == "next":
+        return DayHit((today + timedelta((ahead or 7) + 7),), end + 2)
     if word_at(tokens, end) == "week":
         return DayHit((today + timedelta((ahead or 7) + 7),), end + 1)
     week = _week_shift(tokens, skip(tokens, end, "of"))

@@ -185,6 +185,19 @@ class _Reader:
             return self._around(length, word, end)
         return None
 
+    def _beside(self, i: int) -> DayHit | None:
+        """Reads "the day before christmas", "the week after easter"."""
+        at = skip(self.tokens, i, "the")
+        unit, sign = word_at(self.tokens, at), word_at(self.tokens, at + 1)
+        if at == i or unit not in ("day", "week") or sign not in ("before", "after"):
+            return None
+        anchor = self.day_at(at + 2)
+        if anchor is None or not anchor.options:
+            return None
+        shift = timedelta((1 if unit == "day" else 7) * (1 if sign == "after" else -1))
+        days = tuple(day + shift for day in anchor.options)
+        return DayHit(tuple(day for day in days if day >= self.now.date()) or days, anchor.end)
+
     def _after_hedges(self, i: int) -> int:
         """Steps over "about" and "less than"."""
         if word_at(self.tokens, i) in ("less", "more") and word_at(self.tokens, i + 1) == "than":
@@ -279,6 +292,8 @@ class _Reader:
             best = max(ends)
             if not best:
                 link = self._after_links(at)
+                if day and word_at(self.tokens, at) == "t" and self.tokens[at].glued:
+                    link = at + 1  # 2027-05-05T07:30
                 if link == at or at != end or end == i:
                     break
                 at = link
@@ -320,6 +335,8 @@ class _Reader:
             distant = self._distant_day(skip(self.tokens, weekday[1], ","))
             if distant is not None:
                 return _in_week_of(distant, weekday[0], distant.end)
+        if hit is None:
+            hit = self._beside(i)
         if hit is not None:
             return hit
         distant = self._distant_day(i)
