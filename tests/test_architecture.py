@@ -84,6 +84,7 @@ ONLY_IN = {
     "vosk": ["assistant/asr/vosk.py"],
     "hassil": [
         "assistant/intent/grammar.py",
+        "assistant/intent/home_facts.py",
         "assistant/intent/home_matcher.py",
         "assistant/intent/home_sentences.py",
     ],
@@ -93,7 +94,9 @@ ONLY_IN = {
     "soundfile": ["assistant/audio/sound_reader.py"],
     "websockets": ["assistant/home/websocket.py"],
     "paho": ["assistant/home/broker.py"],
-    "kvquant": ["assistant/dialogue/llm.py"],
+    "kvquant": ["assistant/dialogue/llm.py", "assistant/intent/heads/reader.py"],
+    "sklearn": ["assistant/intent/heads/fit_classifier.py"],
+    "scipy": ["assistant/intent/heads/fit_classifier.py"],
     "matplotlib": ["kvquant/plots.py"],
     "torch": [
         "kvquant/hf.py",

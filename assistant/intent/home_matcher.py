@@ -9,6 +9,7 @@ from typing import Any
 
 from assistant.intent.home_names import Mention
 from assistant.intent.home_sentences import Sentences, Template
+from assistant.intent.home_words import Words
 
 _REFERENCE = re.compile(r"\{(?P<list>\w+)(?::(?P<slot>\w+))?\}")
 
@@ -58,7 +59,7 @@ class Matcher:
         from hassil import recognize_all
         from hassil.intents import Intent, Intents
 
-        chosen = self._candidates(text, mentions)
+        chosen = self.candidates(text, mentions)
         if not chosen:
             return None
         intents: dict[str, Any] = {}
@@ -69,7 +70,7 @@ class Matcher:
             Intents(
                 language="en",
                 intents=intents,
-                slot_lists={**self._sentences.lists, **_name_lists(mentions)},
+                slot_lists={**self._sentences.lists, **name_lists(mentions)},
                 expansion_rules=self._sentences.rules,
             ),
             intent_context={"area": HERE},
@@ -100,26 +101,23 @@ class Matcher:
             if factor is not None:
                 yield match["slot"] or match["list"], factor
 
-    def _candidates(self, text: str, mentions: Sequence[Mention]) -> list[Template]:
-        covered = bytearray(len(text) + 1)
-        for mention in mentions:
-            covered[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
-        words, start = [], 0
-        for word in text.split(" "):
-            if not covered[start]:
-                words.append(word)
-            start += len(word) + 1
-        return list(
-            self._sentences.candidates(
-                text,
-                {mention.kind for mention in mentions},
-                {mention.value.domain for mention in mentions},
-                words,
-            )
-        )
+    def candidates(self, text: str, mentions: Sequence[Mention]) -> list[Template]:
+        """The templates that ``text`` may fit; few of them do, but no other does."""
+        had = self._sentences.clauses_in(text)
+        words = Words(text, mentions)
+        present = self._sentences.lists_in(text, had) | words.kinds
+        domains = {mention.value.domain for mention in mentions}
+        return [
+            template
+            for template in self._sentences.templates
+            if template.clauses & had == template.clauses
+            and template.lists <= present
+            and (template.domains is None or not template.domains.isdisjoint(domains))
+            and words.fit(template.facts)
+        ]
 
 
-def _name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
+def name_lists(mentions: Iterable[Mention]) -> dict[str, Any]:
     """The library's lists with the names that are in the text."""
     from hassil.expression import TextChunk
     from hassil.intents import TextSlotList, TextSlotValue

@@ -7,7 +7,7 @@ is tried on a few dozen of more than a thousand.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,11 @@ from typing import Any
 import yaml
 
 from assistant.errors import IntentError, PackageError
+from assistant.intent.home_facts import NAMED_LISTS, NUMBER_WORDS, FactFinder, Facts
 
 OWN_FILE = Path(__file__).with_name("home_en.yaml")
-NAMED_LISTS = frozenset(["name", "area", "floor", "zone"])
-"""Lists whose values come from the home."""
-
 _MOST_WORDS = 5000
-_NUMBER_WORDS = frozenset(
-    """zero half one two three four five six seven eight nine ten eleven twelve thirteen
-    fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy
-    eighty ninety hundred thousand and point minus""".split()
-)
-_NUMBER = re.compile(r"\d|\b(?:" + "|".join(sorted(_NUMBER_WORDS - {"and"})) + r")\b")
+_NUMBER = re.compile(r"\d|\b(?:" + "|".join(sorted(NUMBER_WORDS - {"and"})) + r")\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +29,14 @@ class Template:
     data: the library's block that holds this sentence only.
     lists: names of the lists of which every text that fits has a value.
     clauses: bits of the clauses (``Sentences.clauses``) that every text that fits has.
-    words: all that its own words may begin with; None when it takes any words.
     domains: what a named device must be; None when it does not matter.
     """
 
     intent: str
     data: Any
+    facts: Facts
     lists: frozenset[str]
     clauses: int
-    words: frozenset[str] | None
     domains: frozenset[str] | None
 
 
@@ -64,30 +56,24 @@ class Sentences:
     hints: dict[str, list[int] | None] = field(default_factory=dict)
     _known_words: dict[str, int] = field(default_factory=dict)
 
-    def candidates(
-        self, text: str, kinds: Iterable[str], domains: Iterable[str], words: Iterable[str]
-    ) -> Iterator[Template]:
-        """The templates that ``text`` may fit; few of them do, but no other does.
-
-        kinds: the lists of which it has a name; domains: of the devices in it.
-        words: the words of it that are in no name.
-        """
+    def clauses_in(self, text: str) -> int:
+        """The bits of the clauses of which ``text`` has a word."""
         had = 0
         for word in text.split():
             had |= self._bits_of(word)
-        present = self._lists_in(text, had) | set(kinds)
-        spelled = [_beginnings(word) for word in words if not word[0].isdigit()]
-        for template in self.templates:
-            if (
-                template.clauses & had == template.clauses
-                and template.lists <= present
-                and (template.domains is None or not template.domains.isdisjoint(domains))
-                and (
-                    template.words is None
-                    or all(not template.words.isdisjoint(word) for word in spelled)
-                )
-            ):
-                yield template
+        return had
+
+    def lists_in(self, text: str, had: int) -> set[str]:
+        """Names of the lists of words and numbers of which ``text`` may have a value.
+
+        had: its clauses.
+        """
+        number = bool(_NUMBER.search(text))
+        return {
+            name
+            for name, values in self.hints.items()
+            if (number if values is None else any(value & had == value for value in values))
+        }
 
     def _bits_of(self, word: str) -> int:
         """The clauses that a text with ``word`` has."""
@@ -101,26 +87,12 @@ class Sentences:
             self._known_words[word] = bits
         return self._known_words[word]
 
-    def _lists_in(self, text: str, had: int) -> set[str]:
-        """Names of the lists of words and numbers of which ``text`` may have a value."""
-        number = bool(_NUMBER.search(text))
-        return {
-            name
-            for name, values in self.hints.items()
-            if (number if values is None else any(value & had == value for value in values))
-        }
-
     def bits(self, clauses: Iterable[frozenset[str]]) -> int:
         """The clauses as bits, new ones are added."""
         bits = 0
         for clause in clauses:
             bits |= self.clauses.setdefault(tuple(sorted(clause)), 1 << len(self.clauses))
         return bits
-
-
-def _beginnings(word: str) -> list[str]:
-    """The word and what it may be pieced together from: "light" and "s"."""
-    return [word[:end] for end in range(min(3, len(word)), len(word) + 1)]
 
 
 def package() -> dict[str, Any]:
@@ -178,7 +150,7 @@ class _Compiler:
         """wild: names of the lists that take any words."""
         self._result = result
         self._wild = wild - NAMED_LISTS
-        self._known: dict[str, _Facts] = {}
+        self._facts = FactFinder(result.rules, result.lists, self._wild)
 
     def run(self, blocks: Iterable[_Block]) -> Sentences:
         from hassil.expression import Sentence
@@ -212,63 +184,21 @@ class _Compiler:
             wildcard_list_names=self._wild,
         )
         data.__dict__["sentences"] = [sentence]
-        facts = self._facts(sentence.expression)
+        facts = self._facts.of(sentence.expression)
         domains = requires.get("domain")
         if isinstance(domains, str):
             domains = [domains]
         return Template(
             intent=block.intent,
             data=data,
+            facts=facts,
             lists=facts.lists - self._wild,
             clauses=self._bits(sentence),
-            words=None if facts.free else facts.words,
             domains=frozenset(domains) if domains else None,
         )
 
     def _bits(self, sentence: Any) -> int:
         return self._result.bits(sentence.get_required_clauses(self._result.rules))
-
-    def _facts(self, part: Any) -> _Facts:
-        """What every text that fits ``part`` has, and what it may have."""
-        from hassil.expression import Alternative, Group, ListReference, RuleReference, TextChunk
-
-        if isinstance(part, TextChunk):
-            return _Facts(words=frozenset(part.text.lower().split()))
-        if isinstance(part, ListReference):
-            return self._list_facts(part.list_name)
-        if isinstance(part, RuleReference):
-            name = part.rule_name
-            if name not in self._known:
-                self._known[name] = self._facts(self._result.rules[name].expression)
-            return self._known[name]
-        if not isinstance(part, Group) or not part.items:
-            return _Facts()
-        each = [self._facts(item) for item in part.items]
-        lists = [facts.lists for facts in each]
-        return _Facts(
-            lists=frozenset.intersection(*lists)
-            if isinstance(part, Alternative)
-            else frozenset.union(*lists),
-            words=frozenset.union(*(facts.words for facts in each)),
-            free=any(facts.free for facts in each),
-        )
-
-    def _list_facts(self, name: str) -> _Facts:
-        key = f"{{{name}}}"
-        if key not in self._known:
-            lists = frozenset([name])
-            values = getattr(self._result.lists.get(name), "values", None)
-            if name in NAMED_LISTS:
-                facts = _Facts(lists)
-            elif name in self._wild:
-                facts = _Facts(lists, free=True)
-            elif values is None:
-                facts = _Facts(lists, _NUMBER_WORDS)
-            else:
-                each = [self._facts(value.text_in).words for value in values]
-                facts = _Facts(lists, frozenset.union(*each))
-            self._known[key] = facts
-        return self._known[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,15 +208,6 @@ class _Block:
     intent: str
     content: Mapping[str, Any]
     own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """lists: of which there must be a value; words: that may be there; free: or any."""
-
-    lists: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-    free: bool = False
 
 
 def _add_lists(lists: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -12,7 +12,10 @@ import pytest
 import yaml
 
 from assistant.home.base import Area, Entity, Snapshot
+from assistant.intent import home_matcher, home_sentences
 from assistant.intent.home_grammar import HomeGrammar, as_said
+from assistant.intent.home_matcher import Matcher
+from assistant.intent.home_names import Names, plain
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 
@@ -179,6 +182,27 @@ def test_free_words_keep_their_letters() -> None:
 def test_long_and_odd_texts_are_no_commands(grammar: HomeGrammar) -> None:
     for text in ("", "   ", "?", "turn on " * 100, "{name}", "[(|)]", "💡"):
         assert grammar.understand(text) is None
+
+
+def test_the_choice_of_templates_leaves_none_out_that_fits(home: Snapshot) -> None:
+    """Compares with the library trying every template."""
+    from hassil import recognize_all
+    from hassil.intents import Intent as Meaning
+    from hassil.intents import Intents
+
+    sentences = home_sentences.compile_sentences([home_sentences.package(), home_sentences.own()])
+    matcher, names = Matcher(sentences), Names(home)
+    every: dict[str, Any] = {}
+    for template in sentences.templates:
+        every.setdefault(template.intent, Meaning(template.intent)).data.append(template.data)
+    for text in [plain(case.values[1]) for case in _cases()[::6]] + ["the weather is nice"]:
+        mentions = list(names.mentions(text))
+        lists = {**sentences.lists, **home_matcher.name_lists(mentions)}
+        intents = Intents("en", every, slot_lists=lists, expansion_rules=sentences.rules)
+        results = recognize_all(text, intents, intent_context={"area": home_matcher.HERE})
+        fitting = {result.intent_sentence.text for result in results}
+        chosen = {t.data.sentence_texts[0] for t in matcher.candidates(text, mentions)}
+        assert fitting <= chosen
 
 
 def test_a_large_home_is_quick(home: Snapshot) -> None:
