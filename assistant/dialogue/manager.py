@@ -12,6 +12,7 @@ from datetime import datetime
 from assistant.dialogue.context import Context
 from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.honesty import honest
+from assistant.dialogue.itself import about_itself
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.memory import asks_about_oneself, recall
 from assistant.dialogue.prompts import concerns, facts
@@ -114,7 +115,12 @@ class Manager:
         question = self._context.question
         if question is not None and (again := self._reader.unanswered(text)):
             return self._ask(turn, question.expects, again, again=True)
+        facts = self._facts(text)
+        done = self._context.done
         self._context.talked()
+        doings = done.outcome.reply if done is not None else ""
+        if known := about_itself(text, area=self._registry.area, done=doings):
+            return self._plain(turn, TALK, known, "answered")
         if refusal := unable(text, self._registry.skills):
             return self._plain(turn, NONE, refusal, "not_understood")
         if asks_about_oneself(text):
@@ -124,7 +130,7 @@ class Manager:
             return self._plain(turn, NONE, NOT_UNDERSTOOD, "not_understood")
         talk = Intent(TALK, score=0.0, source="dialogue")
         self._matched(turn, talk)
-        return Answer(intent=talk, pieces=self._talk(self._llm, text, turn, cancel))
+        return Answer(intent=talk, pieces=self._talk(self._llm, text, facts, turn, cancel))
 
     def understand(self, text: str) -> Intent | None:
         """The command in the text, also one that hangs on what was said before."""
@@ -235,13 +241,18 @@ class Manager:
         return Answer(intent=intent, pieces=[text], outcome=outcome, known_text=text)
 
     def _talk(
-        self, llm: LanguageModel, text: str, turn: int, cancel: threading.Event
+        self,
+        llm: LanguageModel,
+        text: str,
+        facts: tuple[str, ...],
+        turn: int,
+        cancel: threading.Event,
     ) -> Iterator[str]:
         said: list[str] = []
         # A small model repeats what it sees; earlier turns are shown only where they are meant.
         history = self._history if refers_back(text) else None
         try:
-            reply = llm.reply(text, facts=self._facts(text), history=history, cancel=cancel)
+            reply = llm.reply(text, facts=facts, history=history, cancel=cancel)
             for piece in honest(reply):
                 if not said and self.talk_error is not None:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
@@ -257,11 +268,18 @@ class Manager:
             self._history.add(text, "".join(said))
 
     def _facts(self, text: str) -> tuple[str, ...]:
+        """What is true now and has to do with the text."""
         scheduler = self._registry.scheduler
         timers = scheduler.timers() if scheduler is not None else []
-        time_wanted, timers_wanted = concerns(text, [t.name for t in timers])
+        wanted = concerns(text, [t.name for t in timers])
         known = [f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers]
-        return facts(self._now() if time_wanted else None, timers=known if timers_wanted else ())
+        done = self._context.done
+        return facts(
+            self._now() if "time" in wanted else None,
+            timers=known if "timers" in wanted else (),
+            room=self._registry.area if "room" in wanted else "",
+            done=done.outcome.reply if done is not None and "done" in wanted else "",
+        )
 
     def _turn_context(self, text: str) -> TurnContext:
         return TurnContext(

@@ -35,14 +35,29 @@ _ASKING = frozenset(
 )
 
 
-def concerns(text: str, timers: Sequence[str] = ()) -> tuple[bool, bool]:
-    """Whether a sentence has to do with the time, and whether with the timers of these names.
+_ROOM = re.compile(r"\b(?:which|what|this|the) room\b|\bwhere (?:are we|are you)\b|\bin here\b")
+_DONE = re.compile(
+    r"\byou (?:just |really |ever )?(?:do|did|done|doing|set|say|said|change|changed|add|added)\b"
+    r"|\b(?:did|does|has) (?:it|that|this) (?:work|worked|happen|go)\b|\bjust now\b"
+)
 
-    Facts that nobody asked for turn up in a small model's answers all the same.
+
+def concerns(text: str, timers: Sequence[str] = ()) -> frozenset[str]:
+    """What a sentence has to do with: "time", "timers" (of these names), "room", "done".
+
+    done: what was just done. Facts that nobody asked for turn up in a small model's answers all
+    the same.
     """
-    words = set(normalize(text).split())
+    plain = normalize(text)
+    words = set(plain.split())
     named = {word for name in timers for word in normalize(name).split()}
-    return not _TIME_WORDS.isdisjoint(words), not (_TIMER_WORDS | named).isdisjoint(words)
+    found = {
+        "time": not _TIME_WORDS.isdisjoint(words),
+        "timers": not (_TIMER_WORDS | named).isdisjoint(words),
+        "room": _ROOM.search(plain) is not None,
+        "done": _DONE.search(plain) is not None,
+    }
+    return frozenset(matter for matter, is_meant in found.items() if is_meant)
 
 
 def as_written(text: str) -> str:
@@ -60,12 +75,13 @@ def as_written(text: str) -> str:
 
 
 def facts(
-    now: datetime | None = None, *, timers: Sequence[str] = (), room: str = ""
+    now: datetime | None = None, *, timers: Sequence[str] = (), room: str = "", done: str = ""
 ) -> tuple[str, ...]:
     """What is true right now, in sentences; what is not given is not mentioned.
 
     timers: spoken forms, such as "pasta, 4 minutes left".
     room: as people call it, such as "kitchen".
+    done: what was said of the last command, such as "Timer set for 5 minutes."
     """
     lines = []
     if now is not None:
@@ -74,6 +90,8 @@ def facts(
         lines.append(f"You are in the {room}.")
     if timers:
         lines.append(f"Running timers: {'; '.join(timers[:MAX_TIMERS])}.")
+    if done:
+        lines.append(f"Just now: {done}")
     return tuple(lines)
 
 

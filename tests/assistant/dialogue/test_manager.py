@@ -70,6 +70,14 @@ def test_time_and_timers_are_told_when_they_matter(manager: Manager) -> None:
     assert given(manager)[1] == ("It is Tuesday, 10 March 2026, 14:00.",)
 
 
+def test_what_was_just_done_is_told_when_it_is_asked_about(manager: Manager) -> None:
+    answer(manager, "set a rice timer for ten minutes")
+    answer(manager, "why did you do that")
+    assert given(manager)[1] == ("Just now: Rice timer set for 10 minutes.",)
+    answer(manager, "why did you do that")
+    assert given(manager)[1] == (), "talk has come between"
+
+
 def test_what_the_user_told_is_given_back(manager: Manager) -> None:
     assert answer(manager, "how old is my dog") == ("dialogue.talk", NOT_TOLD)
     answer(manager, "my dog is nine years old")

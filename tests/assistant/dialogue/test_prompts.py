@@ -15,12 +15,18 @@ def test_nothing_known_says_nothing() -> None:
 
 
 def test_facts_follow_the_instructions() -> None:
-    known = facts(datetime(2026, 3, 5, 7, 4), timers=("pasta, 2 minutes left", "tea"), room="attic")
+    known = facts(
+        datetime(2026, 3, 5, 7, 4),
+        timers=("pasta, 2 minutes left", "tea"),
+        room="attic",
+        done="Tea timer set.",
+    )
     assert system_text("Be kind.", known) == (
         "Be kind.\n\nFacts:\n"
         "- It is Thursday, 5 March 2026, 07:04.\n"
         "- You are in the attic.\n"
-        "- Running timers: pasta, 2 minutes left; tea."
+        "- Running timers: pasta, 2 minutes left; tea.\n"
+        "- Just now: Tea timer set."
     )
 
 
@@ -45,6 +51,9 @@ def test_as_written(typed: str, written: str) -> None:
 
 
 def test_facts_are_for_those_who_ask() -> None:
-    assert concerns("I am so tired", ["rice"]) == (False, False)
-    assert concerns("is it nearly the weekend", ["rice"]) == (True, False)
-    assert concerns("do I have to wait for the rice", ["rice"]) == (False, True)
+    assert concerns("I am so tired", ["rice"]) == frozenset()
+    assert concerns("is it nearly the weekend", ["rice"]) == {"time"}
+    assert concerns("do I have to wait for the rice", ["rice"]) == {"timers"}
+    assert concerns("which room are you in") == {"room"}
+    assert concerns("what did you just do") == {"done"}
+    assert concerns("where does honey come from") == frozenset()
