@@ -152,11 +152,6 @@ class Registry:
         """The room that this device stands in; "" when that is not set."""
         return self._area
 
-    @property
-    def area(self) -> str:
-        """The room that this device stands in; "" when that is not set."""
-        return self._area
-
     def volume(self) -> tuple[int, bool]:
         """Loudness from 0 to 100, and whether the sound is off."""
         return read_volume(self._state, self._default_volume)
