@@ -183,6 +183,8 @@ def _match_group(tokens: Tokens, i: int, count: Hit | None) -> Hit | None:
     start = i + 1 if word_at(tokens, i) == "a" else i
     if start > i and word_at(tokens, start) == "couple":
         return Hit(Fraction(2), start + 1)
+    if start > i and word_at(tokens, start) == "half" and word_at(tokens, start + 1) in _DOZENS:
+        count = Hit(Fraction(1, 2), start + 1)
     if count is None and word_at(tokens, i) == "half":
         count = Hit(Fraction(1, 2), i + 2 if word_at(tokens, i + 1) == "a" else i + 1)
     if count is None and (start > i or word_at(tokens, i) == "dozen"):
@@ -215,8 +217,10 @@ def _match_mixed(tokens: Tokens, i: int, whole: Hit | None) -> Hit | None:
     after = whole.end + 1 if joined else whole.end
     part = _match_fraction(tokens, after, match_integer(tokens, after))
     if part is not None and joined and tokens[part.end - 1].text in SCALES:
-        # "a billion and three quarters of a million"
-        return Hit(whole.value + part.value, part.end) if part.value < whole.value else whole
+        scale = SCALES[tokens[part.end - 1].text]
+        if part.value < whole.value:  # "a billion and three quarters of a million"
+            return Hit(whole.value + part.value, part.end)
+        return Hit(whole.value * scale + part.value, part.end)  # "two and a half million"
     if part is None or part.value >= 1 or whole.value.denominator != 1:
         return whole
     if not joined and not _in_signs(tokens, whole.end):

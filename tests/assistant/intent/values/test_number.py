@@ -115,6 +115,8 @@ def test_decimals_are_read_back(whole: int, decimals: int) -> None:
         ("5,50", 5.5),
         ("12,34,567", 1_234_567),
         ("1.5b", 1_500_000_000),
+        ("three and a half million", 3_500_000),
+        ("a half dozen", 6),
         ("two hundred and three dozen", 236),
         ("a million and a quarter million", 1_250_000),
         ("two hundred forty fifths", 200 / 45),

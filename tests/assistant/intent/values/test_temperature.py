@@ -43,3 +43,12 @@ def test_in_a_sentence() -> None:
         Temperature(19.5, ""),
         Temperature(24, "C"),
     ]
+
+
+def test_below_zero_and_what_only_looks_like_it() -> None:
+    assert [s.value for s in find_temperatures("from - 15 degrees celsius to 3°")] == [
+        Temperature(-15, "C"),
+        Temperature(3, ""),
+    ]
+    for text in ("form 11f", "9c a share", "wait 5 - 10 minutes", "lamp - 20"):
+        assert find_temperatures(text) == []
