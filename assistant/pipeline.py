@@ -450,7 +450,11 @@ class Pipeline:
                 return
             if words.cancelled() or words.exception() is not None:
                 return
-            if self._asks_to_stop(words.result().text):
+            text = words.result().text
+            if self.state == "ringing" and (reply := self.manager.snooze(text)):
+                self._announce(reply)
+                self.stop_all()
+            elif self._asks_to_stop(text):
                 self.stop_all()
 
         words.add_done_callback(lambda _: self._inbox.put(act))

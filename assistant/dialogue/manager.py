@@ -36,6 +36,9 @@ NO_ANSWER = "Sorry, I can't think of an answer right now."
 NOT_TOLD = "Sorry, I don't know that."
 NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
 
+SNOOZES = ("timer.snooze", "timer.add")
+"""What puts off a ring that is heard: "snooze", "five more minutes"."""
+
 TALK = "dialogue.talk"
 NONE = "none"
 
@@ -150,6 +153,13 @@ class Manager:
         """True when the text asks to be silent now."""
         intent = self._understander.understand(text)
         return intent is not None and intent.name == "system.stop" and intent.source == "grammar"
+
+    def snooze(self, text: str) -> str:
+        """Lets what rings ring again later, where the text asks for it; what to say, or ""."""
+        intent = self._understander.understand(text)
+        if intent is None or intent.name not in SNOOZES or intent.source != "grammar":
+            return ""
+        return self._registry.handle(intent, self._turn_context(text)).reply
 
     def said(self, text: str) -> None:
         """Notes what was really said, for "repeat that" and for the history."""

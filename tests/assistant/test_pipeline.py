@@ -336,6 +336,42 @@ def test_a_timer_rings_until_stop(room: Callable[..., Room]) -> None:
     r.log.wait(StateChanged, count=2, state="idle")
 
 
+@pytest.mark.parametrize("said", ["snooze", "five more minutes"])
+def test_a_ring_is_snoozed_without_the_wake_word(room: Callable[..., Room], said: str) -> None:
+    r = room([said])
+    r.registry.scheduler.add("7 AM", 0.05, kind="alarm")
+    r.log.wait(RingStarted)
+    r.source.quiet(0.3)
+    r.source.say(0.4)
+    r.source.quiet(1.0)
+    assert r.log.wait(RingEnded).reason == "stopped"
+    r.log.wait(Reply, count=2)
+    assert r.log.of(Reply)[-1].text.startswith("Snoozed for")
+    (snoozed,) = r.registry.scheduler.timers()
+    assert snoozed.kind == "alarm"
+
+
+def test_a_ring_that_the_wake_word_silenced_can_be_snoozed(room: Callable[..., Room]) -> None:
+    r = room(["snooze for ten minutes"])
+    r.registry.scheduler.add("7 AM", 0.05, kind="alarm")
+    r.log.wait(RingStarted)
+    r.command()
+    r.log.wait(TurnEnded)
+    assert r.log.of(Reply)[-1].text == "Snoozed for 10 minutes."
+    assert [t.name for t in r.registry.scheduler.timers()] == ["7 AM"]
+
+
+def test_a_reminder_is_told_twice_and_is_over(room: Callable[..., Room]) -> None:
+    r = room([])
+    r.registry.scheduler.add("water the plants", 0.05, kind="reminder")
+    r.log.wait(RingStarted, name="Reminder: water the plants.")
+    assert r.log.wait(RingEnded).reason == "stopped"
+    told = [reply.text for reply in r.log.of(Reply)]
+    assert told == ["Reminder: water the plants."] * 2
+    scheduler = r.registry.scheduler
+    assert scheduler.timers("ringing") == scheduler.timers("missed") == []
+
+
 def test_a_ring_is_stopped_by_another_process(room: Callable[..., Room], tmp_path: Path) -> None:
     r = room([])
     r.registry.scheduler.add("", 0.05)
