@@ -92,9 +92,8 @@ def _timer_cancel(slots: Slots) -> list[Meaning]:
 
 
 def _date(slots: Slots) -> list[Meaning]:
-    today = {"day": "today", "on": datetime.now().astimezone().date().isoformat()}
-    others = {key: value for key, value in slots.items() if today.get(key) != value}
-    return [("HassGetCurrentDate", others)]
+    today = ("today", datetime.now().astimezone().date().isoformat())
+    return [("HassGetCurrentDate", {k: v for k, v in slots.items() if v not in today})]
 
 
 def _volume_step(sign: int) -> Callable[[Slots], list[Meaning]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 NAMED_LISTS = frozenset(["name", "area", "floor", "zone"])
@@ -89,6 +90,7 @@ class FactFinder:
         return Facts(lists, lists, inner.words, inner.free, inner.first, inner.last, inner.empty)
 
 
+@lru_cache(maxsize=4096)
 def _chunk(text: str) -> Facts:
     words = text.lower().split()
     if not words:
