@@ -13,21 +13,24 @@ from functools import cache
 
 from assistant.intent.values.number import parse_number
 from assistant.intent.values.tokens import fold
-from assistant.intent.values.zone_names import NAMES_BY_ZONE
+from assistant.intent.values.zone_names import NAMES_BY_ZONE, REGIONS
 
 _AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
 _NOT_PLACES = frozenset(("easter", "midway", "center", "act", "west", "north", "south", "yap"))
 _NOISE = re.compile(r"[^\w\s'+-]+")
 _ENDS = re.compile(r"(?: standard| local)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$")
 _OFFSET = re.compile(r"^(?:utc|gmt) ?(\+|-|plus|minus) ?(.+)$")
+_LONGEST_TOWN = 3
+"""Words."""
 _MOST_HOURS = {"+": 14, "-": 12}
 
 
 def parse_zone(text: str) -> str | None:
     """The zone that the whole text names: "Tokyo time" -> "Asia/Tokyo"; else None.
 
-    "paris france" is Paris: a known place may follow a known place. Names of the database
-    ("Asia/Tokyo") are taken as they are.
+    "paris france" is Paris: a known place may follow a known place, and a town that is not
+    known is in the zone of its state or country ("punta gorda florida"). Names of the
+    database ("Asia/Tokyo") are taken as they are.
     """
     if text in _known():
         return text
@@ -52,6 +55,10 @@ def _named(said: str) -> str | None:
         place, region = " ".join(words[:cut]), " ".join(words[cut:])
         if place in zones and region in zones:
             return zones[place]
+    for cut in range(1, min(len(words), _LONGEST_TOWN + 1)):
+        region = " ".join(words[cut:])
+        if region in REGIONS and region in zones and all(word.isalpha() for word in words):
+            return zones[region]  # "punta gorda florida"
     return None
 
 

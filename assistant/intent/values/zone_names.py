@@ -39,7 +39,7 @@ NAMES_BY_ZONE: dict[str, str] = {
         " oklahoma city, tulsa, madison, des moines, wichita, birmingham alabama, little rock,"
         " texas, illinois, wisconsin, minnesota, iowa, missouri, arkansas, louisiana,"
         " mississippi, alabama, tennessee, oklahoma, kansas, nebraska, south dakota,"
-        " north dakota, paris texas, central, us central, cst, cdt, central standard,"
+        " north dakota, paris texas, central, us central, midwest, cst, cdt, central standard,"
         " central daylight"
     ),
     "America/Costa_Rica": "san jose costa rica",
@@ -62,7 +62,7 @@ NAMES_BY_ZONE: dict[str, str] = {
         "la, l a, san francisco, san fran, san diego, san jose, sacramento, oakland, berkeley,"
         " palo alto, silicon valley, seattle, portland, portland oregon, las vegas, vegas, reno,"
         " spokane, tacoma, long beach, fresno, hollywood, california, oregon, washington state,"
-        " nevada, pacific, us pacific, pst, pdt, pacific standard, pacific daylight"
+        " nevada, west coast, pacific, us pacific, pst, pdt, pacific standard, pacific daylight"
     ),
     "America/Mexico_City": "mexico, guadalajara, puebla",
     "America/Montevideo": "uruguay",
@@ -74,7 +74,7 @@ NAMES_BY_ZONE: dict[str, str] = {
         " new jersey, pennsylvania, massachusetts, connecticut, rhode island, vermont,"
         " new hampshire, maine, maryland, delaware, virginia, west virginia, north carolina,"
         " south carolina, florida, ohio, new york state, united states, the united states, usa,"
-        " us, the us, u s a, america, eastern, us eastern, est, edt, eastern standard,"
+        " us, the us, u s a, america, east coast, eastern, us eastern, est, edt, eastern standard,"
         " eastern daylight"
     ),
     "America/Phoenix": "arizona, tucson, scottsdale",
@@ -190,3 +190,19 @@ NAMES_BY_ZONE: dict[str, str] = {
         "utc, gmt, u t c, g m t, greenwich, greenwich mean, universal, coordinated universal, zulu"
     ),
 }
+
+REGIONS: frozenset[str] = frozenset(
+    name.replace("_", " ")
+    for name in """alabama alaska arizona arkansas california colorado connecticut delaware florida
+    hawaii idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts
+    michigan minnesota mississippi missouri montana nebraska nevada new_hampshire new_jersey
+    new_mexico north_carolina north_dakota ohio oklahoma oregon pennsylvania rhode_island
+    south_carolina south_dakota tennessee texas utah vermont virginia washington_state
+    west_virginia wisconsin wyoming new_york ontario quebec british_columbia alberta manitoba
+    saskatchewan nova_scotia new_brunswick newfoundland england scotland wales ireland germany
+    france spain italy portugal netherlands belgium switzerland austria poland sweden norway
+    denmark finland greece turkey india china japan south_korea thailand vietnam philippines
+    egypt morocco kenya nigeria south_africa argentina chile colombia peru new_zealand queensland
+    tasmania new_south_wales western_australia south_australia""".split()
+)
+"""Regions with one zone, or nearly: any town in them is of that zone."""

@@ -7,7 +7,7 @@ import zoneinfo
 import pytest
 
 from assistant.intent.values.zone import known_places, parse_zone
-from assistant.intent.values.zone_names import NAMES_BY_ZONE
+from assistant.intent.values.zone_names import NAMES_BY_ZONE, REGIONS
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,12 @@ from assistant.intent.values.zone_names import NAMES_BY_ZONE
         ("paris, france", "Europe/Paris"),
         ("paris texas", "America/Chicago"),
         ("portland maine", "America/New_York"),
+        ("east coast", "America/New_York"),
+        ("the west coast time", "America/Los_Angeles"),
+        ("eastern time zone", "America/New_York"),
+        ("central timezone", "America/Chicago"),
+        ("fort myers florida", "America/New_York"),
+        ("little hampton, england", "Europe/London"),
         ("utc", "UTC"),
         ("gmt", "UTC"),
         ("utc plus two", "Etc/GMT-2"),
@@ -55,6 +61,7 @@ def test_what_is_no_place_that_is_sure(text: str) -> None:
 
 def test_every_zone_of_the_table_exists_and_no_name_stands_twice() -> None:
     assert set(NAMES_BY_ZONE) <= zoneinfo.available_timezones()
+    assert set(known_places()) >= REGIONS
     names = [n for line in NAMES_BY_ZONE.values() for n in line.split(", ")]
     assert len(names) == len(set(names))
     assert {"tokyo", "rio de janeiro"} <= set(known_places())
