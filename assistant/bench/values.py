@@ -32,6 +32,8 @@ def run(cfg: Config, args: argparse.Namespace) -> dict[str, Any]:
 
 def read_rows(path: Path) -> Iterator[Row]:
     """Rows of one JSON-lines file, or of all of them in a folder (.jsonl, .jsonl.gz)."""
+    if not path.exists():
+        raise InputFileError("bench.no_data", f"There is no {path}.", "Give a file or a folder.")
     files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
     if not files:
         raise InputFileError(

@@ -4,8 +4,7 @@
 surely one; ``find_*`` looks for it inside a sentence. No model, no guessing: what is
 not understood is None.
 
-- number: ``parse_number(text)``, ``parse_ordinal(text)``, ``find_numbers(text)``,
-  ``find_ordinals(text)``
+- number: ``parse_number(text)``, ``parse_ordinal(text)``, ``find_numbers(text)``
 - place: ``parse_place(text) -> Place | None`` ("second to last"), ``find_places(text)``
 - duration: ``parse_duration(text)`` in seconds, ``find_duration(text)``, ``find_durations(text)``
 - when: ``parse_time(text, now) -> When | None`` (``.at``, ``.has_date``, ``.has_time``),

@@ -31,7 +31,6 @@ from assistant.intent.values.tokens import tokenize
 
 __all__ = [
     "find_numbers",
-    "find_ordinals",
     "match_number",
     "parse_number",
     "parse_ordinal",
@@ -93,22 +92,6 @@ def find_numbers(text: str) -> list[Span[int | float]]:
 def _is_measure(tokens: Tokens, i: int) -> bool:
     """True at the unit of "29km": the number alone says nothing."""
     return word_at(tokens, i) in _MEASURES and tokens[i].glued and tokens[i - 1].is_number
-
-
-def find_ordinals(text: str) -> list[Span[int]]:
-    """All ordinals in a sentence, from left to right; parts of fractions are left out."""
-    tokens = tokenize(text)
-    spans: list[Span[int]] = []
-    i = 0
-    while i < len(tokens):
-        number, place = match_number(tokens, i), match_ordinal(tokens, i)
-        if place is not None and (number is None or place.end >= number.end):
-            span = Span(tokens[i].start, tokens[place.end - 1].end, int(place.value))
-            spans.append(span)
-            i = place.end
-        else:
-            i = number.end if number else i + 1
-    return spans
 
 
 def plain(value: Fraction) -> int | float:

@@ -7,12 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unicode_rbnf import RbnfEngine
 
-from assistant.intent.values.number import (
-    find_numbers,
-    find_ordinals,
-    parse_number,
-    parse_ordinal,
-)
+from assistant.intent.values.number import find_numbers, parse_number, parse_ordinal
+from assistant.intent.values.place import find_places
 
 RBNF = RbnfEngine.for_language("en")
 ABOVE = (
@@ -217,7 +213,7 @@ def test_numbers_in_a_sentence(text: str, values: list[float]) -> None:
 
 def test_places_in_a_sentence() -> None:
     text = "cancel the second timer and the 21st alarm, keep two thirds"
-    assert [(text[s.start : s.end], s.value) for s in find_ordinals(text)] == [
+    assert [(text[s.start : s.end], s.value.number) for s in find_places(text)] == [
         ("second", 2),
         ("21st", 21),
     ]
@@ -227,7 +223,7 @@ def test_places_in_a_sentence() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     parse_number(text)
     parse_ordinal(text)
-    for span in [*find_numbers(text), *find_ordinals(text)]:
+    for span in [*find_numbers(text), *find_places(text)]:
         assert 0 <= span.start < span.end <= len(text)
 
 
