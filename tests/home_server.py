@@ -11,6 +11,7 @@ import contextlib
 import http
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,8 +53,9 @@ class Behaviour:
 class HomeServer:
     """calls: (domain, service, entity ids, data) of each service call that was taken."""
 
-    def __init__(self, token: str = TOKEN) -> None:
+    def __init__(self, token: str = TOKEN, tls: ssl.SSLContext | None = None) -> None:
         self.token = token
+        self.tls = tls
         self.behaviour = Behaviour()
         self.floors: list[dict[str, Any]] = []
         self.areas: list[dict[str, Any]] = []
@@ -157,7 +159,7 @@ class HomeServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self._port}"
 
     @property
     def open_connections(self) -> int:
@@ -171,6 +173,7 @@ class HomeServer:
             "127.0.0.1",
             self._port,
             process_request=self._page,
+            ssl=self.tls,
             ping_interval=None,
             close_timeout=1,
         )

@@ -126,6 +126,7 @@ class Mqtt(Home):
             self._broker = None
             with self._changed:
                 self._lost = True
+                self._changed.notify_all()
             broker.close()
 
     def _topics(self) -> list[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +16,9 @@ import pytest
 
 from assistant.config import HomeAssistantConfig
 from assistant.errors import SkillError
+from assistant.home import websocket
 from assistant.home.home_assistant import HomeAssistant, websocket_url
+from tests.cable import Cable
 from tests.home_server import TOKEN, HomeServer
 
 
@@ -379,3 +384,70 @@ def test_many_connections_leave_nothing_behind(server: HomeServer) -> None:
 )
 def test_address_of_the_api(url: str, api: str) -> None:
     assert websocket_url(url) == api
+
+
+def test_a_pulled_cable_is_noticed(server: HomeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "PING_S", 0.2)
+    with Cable(int(server.url.rpartition(":")[2])) as cable:
+        home = HomeAssistant(config(f"http://127.0.0.1:{cable.port}"), reconnect_s=10)
+        home.start()
+        home.settle(10)
+        assert home.trouble() == ""
+        cable.pull()
+        until(lambda: "lost" in home.trouble())
+        assert state(home, "light.hall") == "unavailable"
+        cable.plug()
+        home.call("light", "turn_off", ["light.hall"], {})
+        assert server.state("light.hall") == "off"
+        home.close()
+
+
+def test_a_message_that_is_too_big(server: HomeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "MAX_BYTES", 20_000)
+    server.entity("sensor.big", "Big", note="x" * 30_000)
+    with connected(server, reconnect_s=0.05) as home:
+        assert "too big" in home.trouble()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """Signed by nobody but itself."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = str(folder / "key.pem"), str(folder / "cert.pem")
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-keyout", key, "-out", cert, *subject],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context
+
+
+def test_a_certificate_is_checked(certificate: ssl.SSLContext) -> None:
+    with HomeServer(tls=certificate) as server:
+        home = HomeAssistant(config(server.url))
+        home.start()
+        home.settle(10)
+        assert "certificate" in home.trouble()
+        assert "not trusted" in home.trouble()
+        assert server.logins == [], "the token was not sent"
+        home.close()
+        careless = config(server.url).model_copy(update={"verify_tls": False})
+        home = HomeAssistant(careless)
+        home.start()
+        home.settle(10)
+        assert home.trouble() == ""
+        home.close()
+
+
+def test_https_where_there_is_none(server: HomeServer) -> None:
+    home = HomeAssistant(config(server.url.replace("http:", "https:")))
+    home.start()
+    home.settle(15)
+    assert "encrypted" in home.trouble() or "broke off" in home.trouble()
+    home.close()

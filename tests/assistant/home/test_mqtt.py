@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+import assistant.home.broker
 from assistant.config import MqttConfig
 from assistant.errors import SkillError
 from assistant.home.base import Entity, PartlyDone
 from assistant.home.mqtt import Mqtt
 from tests.broker import Devices, Mosquitto
+from tests.cable import Cable
 
 LAMP = {
     "domain": "light",
@@ -345,3 +347,21 @@ def test_something_else_answers() -> None:
         with connected(port) as home:
             assert home.trouble()
         thread.join()
+
+
+def test_a_pulled_cable_is_noticed(
+    broker: Mosquitto, devices: Devices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assistant.home.broker, "KEEPALIVE_S", 1)
+    with (
+        Cable(broker.port) as cable,
+        connected(cable.port, devices={"heater": HEATER}) as home,
+    ):
+        assert home.trouble() == ""
+        cable.pull()
+        until(home, lambda: entity(home, "heater").state == "unavailable")
+        assert "lost" in home.trouble()
+        cable.plug()
+        home._keeper.wait_connected(10)
+        home.call("switch", "turn_on", ["switch.heater"], {})
+        assert devices.wait("heater/set") == ["ON"]
