@@ -6,7 +6,7 @@ import difflib
 import logging
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from assistant.config import UnderstandConfig
 from assistant.errors import IntentError, PackageError
 from assistant.intent import sentence_file
 from assistant.intent.base import Intent, Understander
+from assistant.intent.first_words import prefixes
 from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.sentence_file import Block, SentenceFile
 from assistant.intent.slot_types import PARSERS, parse_slot
@@ -64,6 +65,8 @@ class Grammar(Understander):
         self._now = now
         self._needs: dict[str, list[list[str]]] = {}
         self._intents: Any = None
+        self._templates: list[tuple[tuple[str, ...] | None, str, Any]] = []
+        """How each sentence may begin, its intent, and a block of that sentence alone."""
         self._recognize: Callable[..., Iterable[Any]] | None = None
 
     def load(self) -> None:
@@ -112,7 +115,8 @@ class Grammar(Understander):
 
     def _best(self, text: str, original: str) -> _Match | None:
         assert self._recognize is not None, "load() comes before understand()"
-        results = self._recognize(_MINUS.sub("minus ", text) + " ", self._intents)
+        text = _MINUS.sub("minus ", text)
+        results = self._recognize(text + " ", self._candidates(text))
         memo: dict[tuple[str, str], Any] = {}
         asking: _Match | None = None
         for result in sorted(results, key=_looseness):
@@ -228,6 +232,9 @@ class Grammar(Understander):
         data.__dict__["sentences"] = [_parse(text) for text in block.sentences]
         for sentence in data.sentences:
             self._check(sentence, rules, lists)
+            single = replace(data, sentence_texts=[sentence.text])
+            single.__dict__["sentences"] = [sentence]
+            self._templates.append((prefixes(sentence, rules), name, single))
         self._intents.intents.setdefault(name, Meaning(name)).data.append(data)
 
     def _check(self, sentence: Any, rules: Any, lists: Any) -> None:
@@ -239,6 +246,18 @@ class Grammar(Understander):
             if reference.list_name not in lists and reference.list_name not in PARSERS:
                 problem = f"there is no list or value {{{reference.list_name}}}"
                 raise _TemplateError(sentence.text, problem)
+
+    def _candidates(self, text: str) -> Any:
+        """The sentences that may begin as the text does: trying one costs far more than this."""
+        from hassil.intents import Intent as Meaning
+
+        chosen: dict[str, Any] = {}
+        for starts, name, block in self._templates:
+            if starts is None or text.startswith(starts):
+                if name not in chosen:
+                    chosen[name] = Meaning(name)
+                chosen[name].data.append(block)
+        return replace(self._intents, intents=chosen)
 
     def _blocks(self) -> list[Any]:
         return [data for intent in self._intents.intents.values() for data in intent.data]
