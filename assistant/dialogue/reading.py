@@ -123,9 +123,10 @@ class Reader:
     def _points_at(self, done: Done, hangs: Followup, text: str) -> bool:
         if len(text.split()) > MAX_WORDS or self._ringing():
             return False
-        if hangs.kind == "again":
-            return done.outcome.action is not None
-        return points_back(text)
+        if hangs.kind == "also":
+            # "and the kitchen light" after a question is one, and switches nothing
+            return done.outcome.action is None
+        return hangs.kind == "again" or points_back(text)
 
     def _ringing(self) -> bool:
         scheduler = self._registry.scheduler
