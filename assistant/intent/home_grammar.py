@@ -101,7 +101,9 @@ class HomeGrammar(Understander):
         slots = _slots(fit, text)
         if "conversation_command" in slots:
             return self._later(slots, text)
-        return translate(fit.intent, slots) or Intent(f"home.{fit.intent}", slots)
+        # "bedroom lamp" may go on: "... off"
+        home = Intent(f"home.{fit.intent}", slots, asks=fit.bare)
+        return translate(fit.intent, slots) or home
 
     def _later(self, slots: dict[str, Any], text: str) -> Intent | None:
         """A command for later, when it is one: "turn off the lights in five minutes"."""

@@ -31,6 +31,7 @@ class Fit:
     texts: the words of the slots that were said.
     free: names of the slots that took any words.
     response: key of the answer that belongs to the sentence.
+    bare: the text is a name and nothing else.
     """
 
     intent: str
@@ -38,6 +39,7 @@ class Fit:
     texts: dict[str, str]
     free: frozenset[str]
     response: str
+    bare: bool
 
 
 class Matcher:
@@ -92,6 +94,7 @@ class Matcher:
             texts={e.name: e.text.strip() for e in result.entities_list if e.text},
             free=frozenset(e.name for e in result.entities_list if e.is_wildcard),
             response=result.response or "default",
+            bare=_is_name(result),
         )
 
     def _factors(self, sentence: str) -> Iterator[tuple[str, float]]:
@@ -156,9 +159,14 @@ def _rank(result: Any, *, asks: bool) -> tuple[bool, int, int, bool, int, int, i
 
 def _is_sure(result: Any, *, bare: bool) -> bool:
     """A short form of a name is no command by itself: "desk" for "desk lamp"."""
+    return not _is_name(result) or (bare and result.entities["name"].metadata["exact"])
+
+
+def _is_name(result: Any) -> bool:
+    """Whether the text is the name of a device, perhaps with an article, and nothing else."""
     name = result.entities.get("name")
     if name is None or name.is_wildcard or len(result.entities_list) > 1:
-        return True
+        return False
     start, end = name.text_span
     others = f"{result.original_text[:start]} {result.original_text[end:]}".split()
-    return not _ARTICLES.issuperset(others) or (bare and name.metadata["exact"])
+    return _ARTICLES.issuperset(others)

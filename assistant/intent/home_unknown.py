@@ -12,7 +12,7 @@ from assistant.intent.sound_alike import best_match
 
 FILE = home_sentences.OWN_FILE.with_name("home_unknown_en.yaml")
 MAX_WORDS = 4
-LIKE = 0.6
+LIKE = 0.75
 """So alike a known name is worth asking for; it is never taken without."""
 
 # What is never part of a name: the sentence is talk, or about something else.
@@ -54,7 +54,8 @@ class Unknowns:
             "intent": f"home.{fit.intent}",
             "like": best_match(said, known, least=LIKE, margin=0.0) or "",
         }
-        return Intent("home.unknown_name", slots)
+        # "turn on the living" may go on
+        return Intent("home.unknown_name", slots, asks=True)
 
 
 def _said(fit: Fit) -> tuple[str, str]:

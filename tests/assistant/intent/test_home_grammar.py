@@ -137,6 +137,23 @@ def test_courtesy_changes_nothing(grammar: HomeGrammar, prefix: str, suffix: str
         assert intent == grammar.understand(command)
 
 
+def test_what_may_go_on_is_not_finished(grammar: HomeGrammar) -> None:
+    for text in ("bedroom lamp", "the tv", "turn on the living", "turn off the coffee"):
+        intent = grammar.understand(text)
+        assert intent is not None
+        assert intent.asks
+    for text in ("turn on the bedroom lamp", "is the tv on", "lights off", "tv off"):
+        intent = grammar.understand(text)
+        assert intent is not None
+        assert not intent.asks
+
+
+def test_what_is_there_is_never_called_unknown(grammar: HomeGrammar) -> None:
+    for text in ("close the front door", "dim the kettle"):
+        intent = grammar.understand(text)
+        assert intent is None or intent.name != "home.unknown_name"
+
+
 def test_each_name_is_found_exactly(home: Snapshot) -> None:
     names = ["Lamp 1", "Lamp 2", "Lamp 3", "Lamp 11", "Lamp 12", "Lamp", "TV", "TV Mute", "TV 2"]
     names += ["Hall Lamp", "Hall Lamp Left", "Lamp One B", "Big Lamp 1", "Lamp 1 Left"]
