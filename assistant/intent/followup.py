@@ -19,7 +19,9 @@ MAX_WORDS = 9
 _FILLED = r"(?:um|uh|oh|well|hmm|so|okay|ok|please|hey|ah|oops|whoops|good|great|fine|right|thanks)"
 _CORRECT = re.compile(
     rf"^(?:{_FILLED} )*(?:"
-    r"(?:no|nope|nah|wait|hold on|hang on|sorry|actually|rather|wrong|correction|scratch that"
+    r"(?:no(?! (?:problem|worries|idea|way|doubt|one|thanks?|need|matter|longer|more|such|kidding"
+    r"|wonder|chance|sense|reason|big)\b)|nope|nah|wait|hold on|hang on|sorry|actually|rather"
+    r"|wrong|correction|scratch that"
     r"|strike that|my mistake|my bad|that is wrong|that was wrong|that is not right"
     r"|(?:i )?(?:do not|did not) mean that|not that(?: one)?|not this(?: one)?|i changed my mind"
     r"|that is not what i (?:said|meant|asked for|wanted)|i said|i meant|i mean"
@@ -117,7 +119,8 @@ _BUT_NOT = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:do|does|did|is|are|was|were|am|will|would|should|could|can|has|have|had|must|may|might"
+    r"(?:\b(?:do|does|did|is|are|was|were|am|will|would|should|could|can|has|have|had|must|may"
+    r"|might"
     r"|why|course|absolutely|certainly|definitely|probably|maybe|if|or|guess|hope|rather|better"
     r"|i|but)|['\u2019](?:m|s|re|d|ll))$",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.manager import Manager
 from assistant.intent import create
+from assistant.intent.base import Intent
 from assistant.intent.chain import Chain
 from assistant.intent.home_grammar import HomeGrammar
 from assistant.skills.registry import Registry
@@ -27,9 +28,14 @@ from tests.assistant.dialogue.echo import Echo
 from tests.assistant.dialogue.paper_home import PaperHome
 from tests.assistant.skills.clocks import FakeClock
 
-CONVERSATIONS = yaml.safe_load(
-    (Path(__file__).parents[2] / "data" / "conversations.yaml").read_text(encoding="utf-8")
-)
+DATA = Path(__file__).parents[2] / "data"
+CONVERSATIONS = yaml.safe_load((DATA / "conversations.yaml").read_text(encoding="utf-8"))
+TALK = [
+    line
+    for line in (DATA / "intents" / "talk.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#") and line != "every day at seven"
+]
+"""All but what is an answer where a time was spoken of."""
 
 
 @pytest.fixture(scope="module")
@@ -46,34 +52,73 @@ def understander(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return (grammar, devices), now
 
 
+class Conversation:
+    """A manager over its own state; with devices when ``devices`` is set."""
+
+    def __init__(self, understander: Any, folder: Path, *, devices: bool) -> None:
+        grammars, now = understander
+        self.time = now[0] = FakeClock()
+        self.home = PaperHome() if devices else None
+        cfg = Config.model_validate({"home": {"area": "Study"}} if devices else {})
+        state = State(folder / "state.db", self.time.clock)
+        self.manager = Manager(
+            state=state,
+            registry=Registry.load(cfg, state, self.home),
+            understander=Chain(grammars if devices else grammars[:1]),
+            llm=Echo(),  # type: ignore[arg-type]
+            history=History(cfg.dialogue, clock=lambda: self.time.uptime),
+            now=lambda: self.time.wall,
+            emit=lambda event: None,
+        )
+
+    def say(self, text: str) -> tuple[Intent, str]:
+        answer = self.manager.respond(text, turn=1, cancel=threading.Event())
+        reply = "".join(answer.pieces)
+        self.manager.said(reply)
+        return answer.intent, reply
+
+
 @pytest.mark.parametrize("talk", CONVERSATIONS, ids=lambda talk: talk["name"])
 def test_conversation(talk: dict[str, Any], understander: Any, tmp_path: Path) -> None:
-    grammars, now = understander
-    time = now[0] = FakeClock()
-    state = State(tmp_path / "state.db", time.clock)
-    home = PaperHome() if talk.get("home") else None
-    cfg = Config.model_validate({"home": {"area": "Study"}} if home else {})
-    manager = Manager(
-        state=state,
-        registry=Registry.load(cfg, state, home),
-        understander=Chain(grammars if home else grammars[:1]),
-        llm=Echo(),  # type: ignore[arg-type]
-        history=History(Config().dialogue, clock=lambda: time.uptime),
-        now=lambda: time.wall,
-        emit=lambda event: None,
-    )
-    for number, turn in enumerate(talk["turns"], start=1):
-        time.wait(turn.get("wait", 1))
-        answer = manager.respond(turn["say"], turn=number, cancel=threading.Event())
-        reply = "".join(answer.pieces)
-        manager.said(reply)
-        shown = f"{turn['say']!r} -> {answer.intent} {reply!r}"
-        assert answer.intent.name == turn.get("intent", "dialogue.talk"), shown
+    conversation = Conversation(understander, tmp_path, devices=talk.get("home", False))
+    home = conversation.home
+    for turn in talk["turns"]:
+        conversation.time.wait(turn.get("wait", 1))
+        intent, reply = conversation.say(turn["say"])
+        shown = f"{turn['say']!r} -> {intent} {reply!r}"
+        assert intent.name == turn.get("intent", "dialogue.talk"), shown
         for slot, value in turn.get("slots", {}).items():
-            assert answer.intent.slots.get(slot) == value, shown
+            assert intent.slots.get(slot) == value, shown
         assert turn.get("reply", "").lower() in reply.lower(), shown
         if home is not None and "calls" in turn:
             done = [f"{d}.{service} {' '.join(names)}" for d, service, names in home.calls]
             assert done == turn["calls"], shown
             home.calls.clear()
-    state.close()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "set a timer for ten minutes",
+        "add milk to the shopping list",
+        "set the volume to 30",
+        "what is the date",
+        "what time is it",
+        "remind me tomorrow at nine to ring the plumber",
+        "what is twelve times four",
+        "how many feet are in a mile",
+        "roll a dice",
+        "turn on the kitchen light",
+        "is the bedroom light on",
+        "start the stopwatch",
+    ],
+)
+def test_talk_after_a_command_is_talk(command: str, understander: Any, tmp_path: Path) -> None:
+    """What would be talk alone is no ellipsis, however much may be left out."""
+    conversation = Conversation(understander, tmp_path, devices=True)
+    alone = [line for line in TALK if conversation.manager.understand(line) is None]
+    assert len(alone) > 60
+    intent, _ = conversation.say(command)
+    assert intent.source == "grammar"
+    taken = {line: conversation.manager.understand(line) for line in alone}
+    assert {line: found for line, found in taken.items() if found is not None} == {}

@@ -34,6 +34,7 @@ from assistant.intent.followup import followup, points_back
         ("do that again please", "again", "", False),
         ("a bit more", "more", "", False),
         ("a little less", "less", "", False),
+        ("No problem, enjoy the show.", "bare", "no problem enjoy the show", False),
         ("the kitchen one", "bare", "the kitchen one", False),
         ("turn it off", "bare", "turn it off", False),
         ("what is the time", "bare", "what is the time", False),
