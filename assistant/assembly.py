@@ -208,6 +208,7 @@ class Assembly:
             self._voice.close()
         if self.llm is not None:
             self.llm.close()
+        self.registry.close()
         if self.home is not None:
             self.home.close()
         self.state.close()

@@ -123,6 +123,9 @@ class Skill(ABC):
         """Sentences that are to be said unasked, each given out once."""
         return []
 
+    def close(self) -> None:  # noqa: B027 (most have nothing to end)
+        """Ends what goes on in the background; what is kept stays kept."""
+
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now, such as names of timers."""
         return list(self.phrases)

@@ -229,6 +229,11 @@ class Registry:
             found += _guarded(skill, partial(skill.notices, turn), [])
         return found
 
+    def close(self) -> None:
+        """Ends what skills do in the background."""
+        for skill in self.skills:
+            skill.close()
+
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now, each once."""
         words: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,14 +16,18 @@ from assistant.intent.yes_no import yes_no
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.home import answer, confirm
 from assistant.skills.home.act import Plan, Result, run
+from assistant.skills.home.later import Later, Task
 from assistant.skills.home.plans import NEEDS_ROOM, PLANNERS
 from assistant.skills.home.resolve import Resolver, Unclear
 from assistant.skills.home.restore import steps_back
 from assistant.skills.home.revise import overrides, revise
 from assistant.skills.home.say import told, why
 from assistant.skills.media.players import MEDIA_INTENTS, Players
+from assistant.skills.spoken import length
 from assistant.skills.weather.report import Reporter
 from assistant.state import State
+
+log = logging.getLogger(__name__)
 
 CONFIRM, WHICH = "home.confirm", "home.which"
 
@@ -50,6 +55,11 @@ class HomeSkill(Skill):
     def __init__(self, cfg: Config, state: State) -> None:
         self._confirm = cfg.skills.home.confirm
         self._players = Players(cfg.skills.media)
+        self._area = cfg.home.area
+        self._state = state
+        self._later = Later(state, self._do_later)
+        if cfg.home.home_assistant.url or cfg.home.mqtt.host:
+            self._later.start()
 
     @property
     def abilities(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -94,6 +104,12 @@ class HomeSkill(Skill):
     def overrides(self, last: Intent, new: Intent) -> bool:
         return overrides(last, new)
 
+    def notices(self, turn: TurnContext) -> list[str]:
+        return self._later.take_told()
+
+    def close(self) -> None:
+        self._later.close()
+
     def vocabulary(self) -> list[str]:
         if self.home is None:
             return []
@@ -118,8 +134,7 @@ class HomeSkill(Skill):
         if name == "several":
             return self._several(slots["commands"], turn, bool(slots.get("confirmed")))
         if name == "HassStartTimer":
-            text = "Sorry, I can't do that later on, only now. I did nothing."
-            raise SkillError("home.later", text)
+            return self._keep(slots, turn)
         resolver = self._resolver(turn)
         if name == "HassGetState":
             return Outcome(answer.state(slots, resolver, turn.utterance))
@@ -130,6 +145,36 @@ class HomeSkill(Skill):
         if question:
             return _ask(question, f"home.{name}", slots)
         return self._outcome(home, [plan], [])
+
+    def _keep(self, slots: Mapping[str, Any], turn: TurnContext) -> Outcome:
+        """For later; what could not be understood or found is said now."""
+        commands = slots["commands"]
+        plans = [
+            self._plan(str(one["intent"]).removeprefix("home."), one["slots"], self._resolver(turn))
+            for one in commands
+        ]
+        if self._confirm and not slots.get("confirmed"):
+            question = next(filter(None, map(confirm.question, plans)), "")
+            if question:
+                return _ask(question, "home.HassStartTimer", slots)
+        said, delay = str(slots["conversation_command"]), float(slots["delay"])
+        task = self._later.add(delay, commands, said)
+        when = {"due": task.due.isoformat(timespec="seconds"), "commands": list(commands)}
+
+        def undo() -> Outcome:
+            if not self._later.remove(task):
+                raise SkillError("home.later", "That was done already.")
+            return Outcome("Okay, I won't.", {"skill": "home", "do": "forget", **when})
+
+        reply = f"Okay, I'll {said} in {length(delay)}."
+        return Outcome(reply, {"skill": "home", "do": "later", **when}, undo=undo)
+
+    def _do_later(self, task: Task) -> None:
+        """What was said before is due; whether it was sure was asked then."""
+        clock = self._state.clock
+        turn = TurnContext(clock.now, self._state, utterance=task.said, area=self._area)
+        outcome = self._several(task.commands, turn, True)
+        log.info("done later: %s", outcome.action)
 
     def _several(
         self, commands: Sequence[Mapping[str, Any]], turn: TurnContext, confirmed: bool

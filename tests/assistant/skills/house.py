@@ -135,6 +135,7 @@ class House:
             time.sleep(0.002)
 
     def close(self) -> None:
+        self.registry.close()
         self.home.close()
         self.state.close()
 
