@@ -14,8 +14,9 @@ from typing import Any
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import Clock, match_clock
 from assistant.intent.values.day_part import match_day_part, settle
+from assistant.intent.values.number import match_number
 from assistant.intent.values.recurrence_value import Recurrence
-from assistant.intent.values.recurring_day import Hit, is_mark, match_days
+from assistant.intent.values.recurring_day import EVERY, Hit, is_mark, match_days
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import tokenize
 
@@ -63,6 +64,8 @@ def match_recurrence(tokens: Tokens, i: int, now: datetime, *, whole: bool = Fal
     """
     before = _match_time(tokens, i, now, bare=whole or word_at(tokens, i - 1) == "at")
     start = _after_links(tokens, before[2]) if before else i
+    if _is_counted(tokens, i, start):
+        return None
     hit = match_days(tokens, start, whole=whole)
     if hit is None:
         return None
@@ -81,6 +84,14 @@ def match_recurrence(tokens: Tokens, i: int, now: datetime, *, whole: bool = Fal
             joined = _joined(found, more[0])
             found, end = (joined, more[1]) if joined else (found, end)
     return _timed(found, clock, part, end)
+
+
+def _is_counted(tokens: Tokens, i: int, start: int) -> bool:
+    """True for "two nights" and "three weekends"; "07:30 mondays" has a time before it."""
+    if start == 0 or word_at(tokens, start) in EVERY or match_number(tokens, start - 1) is None:
+        return False
+    clock = match_clock(tokens, i)
+    return clock is None or clock.end != start or clock.bare
 
 
 def _timed(found: Recurrence, clock: Clock | None, part: str, end: int) -> Hit | None:

@@ -137,9 +137,6 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
             if place and place.value >= 2:
                 every, at = int(place.value), place.end
     part = word_at(tokens, at)
-    counted = not marked and i > 0 and match_number(tokens, i - 1) is not None
-    if counted:
-        return None  # "two nights", "three weekends"
     if (marked and part in PARTS) or (part.endswith("s") and part[:-1] in PARTS):
         return Recurrence("day", every, part=part.removesuffix("s")), at + 1
     plural = is_plural(tokens, at)

@@ -121,6 +121,9 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
     month_day = match_month_day(tokens, i, today) or match_numeric(tokens, i, today, sure=True)
     if month_day is not None:
         fit = month_day.on_weekday(weekday, today)
+        hours = word_at(tokens, i + 1) == "-" and tokens[i].is_number
+        if hours and all(day.weekday() != weekday for day in fit.options):
+            return None  # "monday 3-8"
         closed = word_at(tokens, i - 1) == "(" and word_at(tokens, fit.end) == ")"
         return replace(fit, end=fit.end + closed)
     the = word_at(tokens, i) == "the"

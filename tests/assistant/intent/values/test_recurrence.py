@@ -182,3 +182,33 @@ def test_any_mix_of_its_words_is_read_or_refused(text: str) -> None:
     assert found is None or found["every"] >= 1
     for span in find_recurrences(text, NOW):
         assert 0 <= span.start < span.end <= len(text)
+
+
+DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@given(
+    st.sets(st.integers(0, 6), min_size=1),
+    st.integers(0, 23),
+    st.integers(0, 59),
+    st.sampled_from(("every {}", "{plural}", "on {plural}")),
+    st.booleans(),
+)
+def test_what_is_rendered_is_read_back(
+    days: set[int], hour: int, minute: int, form: str, time_first: bool
+) -> None:
+    names = [DAY_NAMES[day] for day in sorted(days)]
+    plural = [f"{name}s" for name in names]
+
+    def listed(words: list[str]) -> str:
+        return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
+
+    on = form.format(listed(names), plural=listed(plural))
+    at = f"at {hour:02d}:{minute:02d}"
+    found = parsed(f"{at} {on}" if time_first else f"{on} {at}")
+    assert found is not None
+    assert (found["days"], found["at"]) == (sorted(days), f"{hour:02d}:{minute:02d}")
+    first = datetime.fromisoformat(found["first"])
+    assert first > NOW
+    assert first.weekday() in days
+    assert (first - NOW).days <= 7

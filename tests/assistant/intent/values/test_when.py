@@ -256,6 +256,7 @@ def test_several_moments() -> None:
         ("one at 12 pm and the next at 6 pm", [12, 18]),
         ("between 2 pm and 3 pm", []),
         ("from 2 pm to 3 pm", []),
+        ("monday 3-8", [0]),
     ],
 )
 def test_a_list_of_times_is_no_range(text: str, hours: list[int]) -> None:
