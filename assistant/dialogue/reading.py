@@ -26,6 +26,11 @@ _TAKE_BACK = re.compile(
     r"^(?:cancel|scratch|delete|forget|strike|revert|reverse) (?:that|it|this)$"
     r"|^(?:no )?do not do (?:that|it)$|^take (?:that|it) back$"
 )
+_THANKS = frozenset("thank thanks cheers ta".split())
+_GREETING = frozenset("hello hi hey morning evening afternoon".split())
+_NOTHING = "nothing-else"
+"""Stands for a command between courtesies."""
+
 _BRIEF_WORDS = 3
 _NEW_MATTER = re.compile(
     r"^(?:what|who|whose|when|where|which|how|why|is|are|was|were|do|does|did|can|could|will|would"
@@ -96,9 +101,9 @@ class Reader:
                 return found
             if hangs.denies and not hangs.rest and done.outcome.undo is not None:
                 return Reading(asks="Shall I undo that?")
-        if whole is not None:
-            return Reading((whole,))
-        return None
+        if whole is None:
+            whole = _courtesy(text)
+        return Reading((whole,)) if whole is not None else None
 
     def unanswered(self, text: str) -> str:
         """The open question to ask once more, or "" when the text is another matter."""
@@ -165,3 +170,16 @@ class Reader:
     def _exactly(self, text: str) -> Intent | None:
         found = self._understander.understand(text)
         return found if found is not None and found.source == "grammar" else None
+
+
+def _courtesy(text: str) -> Intent | None:
+    """Thanks or a greeting among other courtesy: "well, thank you", "hello my friend"."""
+    words = normalize(text).split()
+    if len(words) > MAX_WORDS:
+        return None
+    around = (" ".join([*words[:at], _NOTHING, *words[at:]]) for at in range(len(words) + 1))
+    if not any(strip_courtesy(line) == _NOTHING for line in around):
+        return None
+    if _THANKS.intersection(words):
+        return Intent("system.thanks")
+    return Intent("system.hello") if _GREETING.intersection(words) else None
