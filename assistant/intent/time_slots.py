@@ -35,6 +35,7 @@ _QUESTIONS = [[word] for word in "what who whose why how where which whether whe
 _DANGLING = frozenset("to the a an my say and or about for of that with at in on".split())
 _LATER = {"later": 3 * 3600, "later today": 3 * 3600, "in a bit": 1800, "in a while": 1800}
 _DAY_NOISE = re.compile(r"^(?:the )?(?:day of|date of) |^day ")
+_THIS_PART = re.compile(r"^this (?:morning|afternoon|evening|night)$")
 _PART_OF_DAY = re.compile(r"(?<=\w) (?:morning|afternoon|evening|night)$")
 _NO_PLACE = frozenset(
     """here there now a an my your this that his her our their it is what when where who how the
@@ -157,7 +158,7 @@ def day(text: str, now: datetime) -> str | None:
     """A day of the calendar as an ISO date; what also names a time of day is none."""
     text = _DAY_NOISE.sub("", text).removesuffix("'s").removesuffix("s'")
     text = "january 1" if text in ("new year", "the new year", "new years") else text
-    text = _PART_OF_DAY.sub("", text.replace("this ", "today "))
+    text = _PART_OF_DAY.sub("", _THIS_PART.sub("today", text))
     if not text.startswith("the ") and parse_ordinal(text) is not None:
         return None
     when = parse_time(text, now)

@@ -8,12 +8,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from assistant.config import Config
+from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.intent.followup import followup
+from assistant.intent.normalize import normalize
 from assistant.intent.time_slots import day as parse_day
 from assistant.intent.time_slots import somewhere, zone
 from assistant.intent.values.zone import parse_zone
-from assistant.skills import spoken
+from assistant.skills import free_slots, spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.clock import days
 from assistant.skills.clock.places import difference, title, zone_of
@@ -21,6 +23,18 @@ from assistant.state import State
 
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _AT = re.compile(r"^(?:in|at|on|for|is it|about) (?:the )?")
+
+_PLACE, _DAY = "which place you mean", "which day you mean"
+_NEEDED = {
+    "clock.convert": (("until", "which time you mean"), ("to", _PLACE)),
+    "clock.difference": (("b", _PLACE),),
+    "clock.until": (("date|until", _DAY),),
+    "clock.since": (("date", _DAY),),
+    "clock.between": (("from", _DAY), ("to", _DAY)),
+}
+"""Slots without which there is no answer (one of those with a bar between), and what they are.
+
+The grammar always fills them; free phrasing may leave one out."""
 
 NO_SUN = "Sorry, I don't know when the sun rises or sets here."
 
@@ -56,7 +70,15 @@ class ClockSkill(Skill):
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
-        return Outcome(self._answers[intent.name](intent.slots, turn.now()))
+        slots = dict(free_slots.read(intent, turn.now(), {"zone": "place", "day": "date"}).slots)
+        if intent.name == "clock.between" and intent.source != "grammar":
+            said = {end: normalize(str(slots.pop(end, ""))) for end in ("from", "to")}
+            ends = {end: parse_day(words, turn.now()) for end, words in said.items()}
+            slots |= {end: day for end, day in ends.items() if day}
+        for slot, missing in _NEEDED.get(intent.name, ()):
+            if slots.keys().isdisjoint(slot.split("|")):
+                raise SkillError("clock.missing", f"I didn't catch {missing}.")
+        return Outcome(self._answers[intent.name](slots, turn.now()))
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         """ "And in tokyo?", "what about tomorrow?" """

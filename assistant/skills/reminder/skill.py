@@ -9,7 +9,7 @@ from typing import Any
 from assistant.config import Config
 from assistant.errors import SkillError
 from assistant.intent.base import Intent
-from assistant.skills import spoken
+from assistant.skills import free_slots, spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.reminder import answers
 from assistant.skills.timer import which, wording
@@ -50,6 +50,7 @@ class ReminderSkill(Skill):
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = free_slots.read(intent, turn.now(), {"task": "text"})
         return self._actions[intent.name](intent, turn)
 
     def complete(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 from assistant.config import Config
 from assistant.errors import SkillError
 from assistant.intent.base import Intent
-from assistant.skills import spoken
+from assistant.skills import free_slots, spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.timer import answers, which, wording
 from assistant.skills.timer.recurrence import Recurrence
@@ -20,6 +22,12 @@ from assistant.state import State
 MAX_SECONDS = 30 * 86_400
 MAX_ALARM_SECONDS = 400 * 86_400
 MAX_TIMERS = 100
+
+_OF_ALARMS = re.compile(
+    r"\b(?:alarms?|wake|woken|waking|wake-up|out of bed|get (?:me|us) up|get up|oversleep|up by)\b",
+    re.IGNORECASE,
+)
+"""Free phrasing is about an alarm, not a timer, where these words are."""
 
 _READ_OUT = "You have"
 """How the reply that lists several begins."""
@@ -60,6 +68,14 @@ class TimerSkill(Skill):
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = free_slots.read(intent, turn.now(), {"label": "name"})
+        if intent.source != "grammar" and _OF_ALARMS.search(turn.utterance):
+            intent = replace(intent, slots={"kind": ALARM, **intent.slots})
+        if intent.name in ("timer.add", "timer.reduce") and "amount" not in intent.slots:
+            slots = {k: v for k, v in intent.slots.items() if k != "duration"}
+            if "duration" not in intent.slots:
+                raise SkillError("timer.amount", "I didn't catch how much time.")
+            intent = replace(intent, slots={**slots, "amount": intent.slots["duration"]})
         return self._actions[intent.name](intent, turn)
 
     def complete(
@@ -280,7 +296,9 @@ class TimerSkill(Skill):
             return self._ask(intent, timers)
         (timer,) = timers
         before = self.scheduler.snapshot([timer])
-        changed = self.scheduler.rename(timer, str(intent.slots["new_name"]))
+        if not (new_name := str(intent.slots.get("new_name", ""))):
+            raise SkillError("timer.name", "I didn't catch the new name.")
+        changed = self.scheduler.rename(timer, new_name)
         reply = f"The {which.title(timer)} is now the {which.title(changed)}."
         return self._done("rename", [changed], reply, before)
 
