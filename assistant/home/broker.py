@@ -78,7 +78,7 @@ class Broker:
         except ssl.SSLError as error:
             raise LinkError(f"There is no encrypted connection to {self._where}.") from error
         except OSError as error:
-            raise LinkError(no_connection(self._where, error)) from error
+            raise no_connection(self._where, error) from error
         except ValueError as error:
             raise LinkError(f"There is no connection to {self._where}.") from error
         self._client.loop_start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 import ssl
@@ -22,6 +23,8 @@ OPEN_S = 10.0
 PING_S = 20.0
 """A connection that answers no ping for this long is lost: a pulled cable says nothing."""
 
+_NO_NETWORK = (errno.EAFNOSUPPORT, errno.EPERM, errno.EACCES, errno.ENETUNREACH)
+_SHUT_IN = "As a service it may use no network before it is allowed: see docs/home.md."
 _GATEWAY = (502, 503, 504)
 
 
@@ -117,22 +120,25 @@ def open_websocket(url: str, *, verify_tls: bool = True) -> Iterator[WebSocket]:
         reason = f"There is no encrypted connection to {where}."
         raise LinkError(reason, "Perhaps the address begins with http, not https.") from error
     except OSError as error:
-        raise LinkError(no_connection(where, error)) from error
+        raise no_connection(where, error) from error
     try:
         yield WebSocket(opened, where)
     finally:
         connection.__exit__(None, None, None)
 
 
-def no_connection(where: str, error: OSError) -> str:
+def no_connection(where: str, error: OSError) -> LinkError:
     """Why there is no connection, in a sentence."""
     if isinstance(error, socket.gaierror):
-        return f"There is no host called {where.rpartition(':')[0]}."
+        hint = _SHUT_IN if error.errno == socket.EAI_AGAIN else ""
+        return LinkError(f"There is no host called {where.rpartition(':')[0]}.", hint)
     if isinstance(error, TimeoutError):
-        return f"{where} did not answer in time."
+        return LinkError(f"{where} did not answer in time.")
     if isinstance(error, ConnectionRefusedError):
-        return f"Nothing answers at {where}."
-    return f"There is no connection to {where}: {error.strerror or 'it broke off'}."
+        return LinkError(f"Nothing answers at {where}.")
+    hint = _SHUT_IN if error.errno in _NO_NETWORK else ""
+    why = error.strerror or "it broke off"
+    return LinkError(f"There is no connection to {where}: {why}.", hint)
 
 
 def _status(where: str, status: int) -> tuple[str, str]:

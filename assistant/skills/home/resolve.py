@@ -148,7 +148,7 @@ class Resolver:
             ]
             inside = _inside(same, place)
             if same and not inside:
-                raise SkillError("home.none", f"I don't know of a {said} {place.said}.")
+                raise SkillError("home.none", f"There is no {said} {place.said}.")
             found += self._nearest(inside)
         unique = list({entity.id: entity for entity in found}.values())
         what = listing(dict.fromkeys(map(called, unique)))
