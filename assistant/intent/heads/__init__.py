@@ -1,0 +1,1 @@
+"""Understands free phrasing: small heads on what the language model makes of a sentence."""

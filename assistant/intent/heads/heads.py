@@ -1,0 +1,70 @@
+"""Understands free phrasing by a trained head; says nothing where it is not sure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from assistant.errors import AssistantError
+from assistant.intent.base import Intent, Understander
+from assistant.intent.heads.example import OUT_OF_SCOPE
+from assistant.intent.heads.head import Head, Meaning
+from assistant.intent.heads.states import TextStates
+
+log = logging.getLogger(__name__)
+
+Finish = Callable[[Meaning, str], "Intent | None"]
+"""Makes the intent of a meaning and the text that its marks point into."""
+
+
+class Heads(Understander):
+    """One head over a language model that reads for it."""
+
+    def __init__(
+        self,
+        path: Path,
+        states: TextStates,
+        *,
+        min_score: float = 0.0,
+        finish: Finish | None = None,
+    ) -> None:
+        """min_score: below it nothing is understood; 0 takes the head's own threshold.
+
+        finish: by default the values are the words themselves.
+        """
+        self._path = path
+        self._states = states
+        self._min_score = min_score
+        self._finish = finish or as_said
+        self._head: Head | None = None
+
+    def load(self) -> None:
+        """Reads the head and reads one sentence. Raises ModelError, and what the model raises."""
+        head = Head.load(self._path)
+        head.check(self._states)
+        head.read("warm up", self._states)
+        self._head = head
+
+    def understand(self, text: str) -> Intent | None:
+        """The intent where it is sure enough, else None; also when the model fails, which is
+        logged: talk will tell of it."""
+        assert self._head is not None, "load() comes before understand()"
+        try:
+            meaning = self._head.read(text, self._states)
+        except AssistantError as error:
+            log.warning("free phrasing was not understood: %s", error)
+            return None
+        if meaning.intent == OUT_OF_SCOPE or meaning.score < (
+            self._min_score or self._head.threshold
+        ):
+            return None
+        return self._finish(meaning, text)
+
+
+def as_said(meaning: Meaning, text: str) -> Intent:
+    """The values are the words of the text; of several for one slot the first."""
+    slots: dict[str, str] = {}
+    for mark in meaning.marks:
+        slots.setdefault(mark.slot, text[mark.start : mark.end])
+    return Intent(meaning.intent, dict(slots), score=meaning.score, source="heads")
