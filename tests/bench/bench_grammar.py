@@ -18,13 +18,14 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from machine import describe
 
 from assistant.bench.latency import percentiles
 from assistant.intent.grammar import Grammar
+
+ROOT = Path(__file__).parents[2]
 
 
 def sentences() -> dict[str, list[str]]:

@@ -72,6 +72,9 @@ OURS = frozenset(
 )
 """Intents of the public set that the skills serve too."""
 
+MISLABELLED = frozenset(["how is the weather today"])
+"""Sentences that stand under an intent that they do not mean."""
+
 
 @pytest.fixture(scope="module")
 def grammar() -> Grammar:
@@ -126,7 +129,7 @@ def test_out_of_scope_sets_match_nothing(grammar: Grammar) -> None:
     for path in files:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for row in map(json.loads, lines):
-                if row["intent"] in OURS:
+                if row["intent"] in OURS or row["text"] in MISLABELLED:
                     continue
                 others += 1
                 outside += row["intent"] == "oos"
