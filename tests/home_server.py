@@ -251,6 +251,8 @@ class HomeServer:
         kind, how = message["type"], self.behaviour
         self.requests.append(kind)
         names = {kind}
+        if kind == "subscribe_events":
+            names.add(f"{kind}/{message['event_type']}")
         if kind == "call_service":
             names.add(f"{message['domain']}.{message['service']}")
         if names & how.drop_on:

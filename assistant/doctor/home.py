@@ -56,8 +56,8 @@ def _connect(name: str, cfg: HomeConfig) -> tuple[Check, Snapshot] | None:
             return Check(name, False, trouble, one.hint()), snapshot
     finally:
         one.close()
-    count = len(snapshot.entities)
-    detail = f"Connected: {count} devices in {len(snapshot.areas)} rooms."
+    count, rooms = len(snapshot.entities), len(snapshot.areas)
+    detail = f"Connected; devices: {count}, rooms: {rooms}."
     hint = ""
     if not count:
         hint = "Expose some in Home Assistant: Settings, Voice assistants, Expose."

@@ -122,7 +122,8 @@ class HomeAssistant(Home):
             future = requests.send("call_service", **fields)
             return future.result(self._answer_s)
         except Refused as error:
-            log.warning("%s.%s was refused: %s: %s", domain, service, error.code, error.message)
+            # Its message may repeat what was said, which is not written into the log.
+            log.warning("%s.%s was refused: %s", domain, service, error.code)
             raise SkillError("home.refused", _refusal(error)) from error
         except TimeoutError as error:
             if requests is not None and future is not None:
@@ -171,8 +172,7 @@ class HomeAssistant(Home):
     def _serve(self, socket: WebSocket) -> None:
         requests = Requests(socket, self._take)
         try:
-            for event in _EVENTS:
-                requests.get(requests.send("subscribe_events", event_type=event), self._answer_s)
+            self._follow(requests)
             self._read_all(requests)
             self._requests = requests
             self._keeper.up()
@@ -190,6 +190,16 @@ class HomeAssistant(Home):
             self._house.lose()
             requests.end(LinkError(f"The connection to {NAME} was lost."))
 
+    def _follow(self, requests: Requests) -> None:
+        """States have to be told; changes of names may be kept from a user without rights."""
+        for event in _EVENTS:
+            try:
+                requests.get(requests.send("subscribe_events", event_type=event), self._answer_s)
+            except Refused as error:
+                if event == "state_changed":
+                    raise
+                log.debug("%s is not told: %s", event, error.code)
+
     def _read_all(self, requests: Requests) -> None:
         def read(kind: str, **fields: Any) -> Any:
             return requests.get(requests.send(kind, **fields), self._answer_s)
@@ -199,7 +209,7 @@ class HomeAssistant(Home):
             try:
                 return read(kind, **fields)
             except Refused as error:
-                log.debug("%s is not told: %s", kind, error)
+                log.debug("%s is not told: %s", kind, error.code)
                 return None
 
         exposed = optional("homeassistant/expose_entity/list")

@@ -173,8 +173,8 @@ class HomeSkill(Skill):
         """What was said before is due; whether it was sure was asked then."""
         clock = self._state.clock
         turn = TurnContext(clock.now, self._state, utterance=task.said, area=self._area)
-        outcome = self._several(task.commands, turn, True)
-        log.info("done later: %s", outcome.action)
+        self._several(task.commands, turn, True)
+        log.info("done what was said for later")
 
     def _several(
         self, commands: Sequence[Mapping[str, Any]], turn: TurnContext, confirmed: bool

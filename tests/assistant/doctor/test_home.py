@@ -28,7 +28,7 @@ def test_home_assistant_is_there() -> None:
         settings = {"url": server.url, "token": TOKEN}
         found = checks(home_assistant=settings, area="study")
         assert found["home assistant"].ok
-        assert "1 devices in 1 rooms" in found["home assistant"].detail
+        assert "devices: 1, rooms: 1" in found["home assistant"].detail
         assert found["room"].ok
         assert not checks(home_assistant=settings, area="cellar")["room"].ok
         assert "Study" in checks(home_assistant=settings)["room"].hint

@@ -134,6 +134,7 @@ def test_what_an_older_version_does_not_tell_is_left_out(server: HomeServer) -> 
         "config/floor_registry/list",
         "homeassistant/expose_entity/list",
         "config/entity_registry/get_entries",
+        "subscribe_events/floor_registry_updated",
     ):
         server.behaviour.refused[kind] = ("unknown_command", "Unknown command.")
     with connected(server) as home:
@@ -155,6 +156,17 @@ def test_a_refused_call_is_no_success(server: HomeServer, code: str, said: str) 
     with connected(server) as home, pytest.raises(SkillError, match=said) as caught:
         home.call("light", "turn_on", ["light.hall"], {})
     assert "traceback" not in caught.value.message
+
+
+def test_what_was_said_does_not_get_into_the_log(
+    server: HomeServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.behaviour.refused["assist_satellite.announce"] = ("invalid_format", "not: canary bird")
+    with connected(server) as home, caplog.at_level(logging.INFO):
+        with pytest.raises(SkillError):
+            home.call("assist_satellite", "announce", [], {"message": "canary bird"})
+        assert "canary" not in caplog.text
+        assert TOKEN not in caplog.text
 
 
 def test_a_call_without_an_answer_ends(server: HomeServer) -> None:
