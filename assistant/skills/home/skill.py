@@ -22,6 +22,7 @@ from assistant.skills.home.resolve import Resolver, Unclear
 from assistant.skills.home.restore import steps_back
 from assistant.skills.home.revise import overrides, revise
 from assistant.skills.home.say import told, why
+from assistant.skills.home.words import the
 from assistant.skills.media.players import MEDIA_INTENTS, Players
 from assistant.skills.spoken import length
 from assistant.skills.weather.report import Reporter
@@ -29,7 +30,9 @@ from assistant.state import State
 
 log = logging.getLogger(__name__)
 
-CONFIRM, WHICH = "home.confirm", "home.which"
+CONFIRM, WHICH, MEANT = "home.confirm", "home.which", "home.meant"
+_BY_NAME_ALONE = ("home.HassTurnOn", "home.HassTurnOff", "home.HassToggle")
+"""Intents that need no more than the name, when another one was meant."""
 
 _RESPONSES = {
     "hello": "Hello! What can I do for you?",
@@ -88,6 +91,8 @@ class HomeSkill(Skill):
         slots = dict(known.get("slots", {}))
         if expects == CONFIRM and yes_no(text) is True:
             return Intent(known["intent"], {**slots, "confirmed": True})
+        if expects == MEANT and yes_no(text) is True:
+            return Intent(known["intent"], slots)
         if expects == WHICH:
             options = list(known["options"])
             chosen = choose(text, options)
@@ -130,7 +135,7 @@ class HomeSkill(Skill):
         if name == "HassGetWeather":
             return Outcome(Reporter(home).now(str(slots.get("name") or "")))
         if name == "unknown_name":
-            raise _unknown(slots)
+            return _unknown_name(slots)
         if name == "several":
             return self._several(slots["commands"], turn, bool(slots.get("confirmed")))
         if name == "HassStartTimer":
@@ -268,6 +273,16 @@ class HomeSkill(Skill):
 def _ask(question: str, intent: str, slots: Mapping[str, Any]) -> Outcome:
     known = {"intent": intent, "slots": dict(slots)}
     return Outcome(question, question=True, expects=CONFIRM, known=known)
+
+
+def _unknown_name(slots: Mapping[str, Any]) -> Outcome:
+    """Says which name is not known, and asks when another may have been meant."""
+    like, intent = slots.get("like"), slots.get("intent")
+    if not like or slots.get("kind") != "name" or intent not in _BY_NAME_ALONE:
+        raise _unknown(slots)
+    reply = f"I don't know {slots.get('said')}. Did you mean {the(str(like))}?"
+    known = {"intent": intent, "slots": {"name": like}}
+    return Outcome(reply, ok=False, question=True, expects=MEANT, known=known)
 
 
 def _unknown(slots: Mapping[str, Any]) -> SkillError:

@@ -235,6 +235,19 @@ def test_a_name_that_is_not_there_is_named(tmp_path: Path, text: str, said: str)
         assert house.calls == []
 
 
+def test_a_name_that_may_have_been_meant_is_asked_for(tmp_path: Path) -> None:
+    with living_in(tmp_path) as house:
+        heard = {"said": "hull camp", "kind": "name", "like": "Hall lamp"}
+        asked = house.handle(Intent("home.unknown_name", {**heard, "intent": "home.HassTurnOff"}))
+        assert asked.question
+        assert asked.reply == "I don't know hull camp. Did you mean the Hall lamp?"
+        assert house.calls == []
+        assert house.reply("yes") == "Turned off the Hall lamp."
+        door = {"said": "front tour", "kind": "name", "like": "Front door"}
+        house.handle(Intent("home.unknown_name", {**door, "intent": "home.HassTurnOff"}))
+        assert house.reply("yes") == "Unlock the Front door: are you sure?", "asked once more"
+
+
 def test_several_in_one_sentence(tmp_path: Path) -> None:
     with living_in(tmp_path) as house:
         reply = house.reply("turn on the lights in the bedroom and the hall")
