@@ -9,6 +9,7 @@ from assistant.errors import SkillError
 from assistant.intent.values.zone import parse_zone
 
 _UPPER = frozenset("uk us usa uae est edt cst cdt mst mdt pst pdt utc gmt bst cet cest ist".split())
+_WITH_THE = frozenset("uk us usa uae netherlands philippines bahamas maldives".split())
 _LOWER = frozenset("of the and in".split())
 
 
@@ -21,8 +22,10 @@ def zone_of(place: str) -> ZoneInfo:
 
 
 def title(place: str) -> str:
-    """As it is written: "new york" -> "New York", "the uk" -> "the UK"."""
+    """As it is written: "new york" -> "New York", "uk" -> "the UK"."""
     words = place.split()
+    if words[0] in _WITH_THE or words[0] == "united":
+        words = ["the", *words]
     return " ".join(
         word.upper() if word in _UPPER else word if word in _LOWER else word[:1].upper() + word[1:]
         for word in words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 from assistant.config import Config
@@ -13,14 +13,13 @@ from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.skills import free_slots, spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.timer import answers, which, wording
+from assistant.skills.timer import answers, moments, which, wording
+from assistant.skills.timer.moments import MAX_SECONDS
 from assistant.skills.timer.recurrence import Recurrence
 from assistant.skills.timer.scheduler import Scheduler
 from assistant.skills.timer.table import ALARM, TIMER, Snapshot, Timer
 from assistant.state import State
 
-MAX_SECONDS = 30 * 86_400
-MAX_ALARM_SECONDS = 400 * 86_400
 MAX_TIMERS = 100
 
 _OF_ALARMS = re.compile(
@@ -113,7 +112,7 @@ class TimerSkill(Skill):
     def _set(self, intent: Intent, turn: TurnContext) -> Outcome:
         slots, now = intent.slots, turn.now()
         kind = str(slots.get("kind", TIMER))
-        seconds, until = self._when(slots, turn)
+        seconds, until = moments.length(slots, turn.utterance, now)
         if seconds is None:
             return self._ask_when(intent)
         if len(self._all()) >= MAX_TIMERS:
@@ -122,7 +121,7 @@ class TimerSkill(Skill):
         if slots.get("also"):
             return self._add_more(timer, slots, turn)
         what = wording.capital(f"{slots.get('name', '')} {kind}".strip())
-        reply = f"{what} set for {self._length(timer, until, now)}."
+        reply = f"{what} set for {moments.words(timer, until, now, self._twenty_four)}."
         return self._done("set", [timer], reply, Snapshot((timer.id,), ()))
 
     def _add(self, slots: dict[str, Any], seconds: float, until: datetime | None) -> Timer:
@@ -130,42 +129,21 @@ class TimerSkill(Skill):
         repeat = None
         if until is not None and slots.get("repeat"):
             repeat = Recurrence.starting(slots["repeat"], until)
-        name = self._name(kind, said, seconds, until)
+        name = moments.name(kind, said, seconds, until, self._twenty_four)
         return self.scheduler.add(name, seconds, until, kind=kind, repeat=repeat)
 
     def _add_more(self, first: Timer, slots: dict[str, Any], turn: TurnContext) -> Outcome:
         """The other alarms of "one for two and one for three"."""
         timers, now = [first], turn.now()
         for more in slots["also"]:
-            seconds, until = self._when({**more, "kind": ALARM}, turn)
+            seconds, until = moments.length({**more, "kind": ALARM}, turn.utterance, now)
             assert seconds is not None, f"no time in {more}"
             timers.append(self._add({**more, "kind": ALARM}, seconds, until))
-        times = (self._length(t, t.ends.astimezone(now.tzinfo), now) for t in timers)
+        times = (
+            moments.words(t, t.ends.astimezone(now.tzinfo), now, self._twenty_four) for t in timers
+        )
         reply = f"{len(timers)} alarms set: {spoken.listing(times)}."
         return self._done("set", timers, reply, Snapshot(tuple(t.id for t in timers), ()))
-
-    def _when(
-        self, slots: dict[str, Any], turn: TurnContext
-    ) -> tuple[float | None, datetime | None]:
-        """Length in seconds and, where a time was said, that time. Raises SkillError."""
-        seconds, until, now = slots.get("duration"), None, turn.now()
-        if "until" in slots:
-            until = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
-            if slots.get("repeat"):
-                until = answers.first_of(slots["repeat"], until, turn.utterance, now)
-            seconds = round((until.astimezone(UTC) - now.astimezone(UTC)).total_seconds())
-            if seconds <= 0:
-                raise SkillError("timer.past", "That time has already passed.")
-        if seconds is None:
-            return None, None
-        if seconds < 1:
-            raise SkillError("timer.short", "A timer needs at least one second.")
-        if slots.get("kind") == ALARM:
-            if seconds > MAX_ALARM_SECONDS:
-                raise SkillError("timer.long", "I can set alarms for up to a year.")
-        elif seconds > MAX_SECONDS:
-            raise SkillError("timer.long", "I can set timers for up to 30 days.")
-        return float(seconds), until
 
     def _ask_when(self, intent: Intent) -> Outcome:
         alarm = intent.slots.get("kind") == ALARM
@@ -173,24 +151,6 @@ class TimerSkill(Skill):
         if number := intent.slots.get("number"):
             question = f"{number} {spoken.listing(answers.UNITS, 'or')}?"
         return Outcome(question, question=True, expects=intent.name, known=intent.slots)
-
-    def _name(self, kind: str, said: str, seconds: float, until: datetime | None) -> str:
-        """Nobody said the length of what is set until a time, so it goes by its time."""
-        if said or (until is None and kind == TIMER):
-            return said
-        if until is None:
-            return spoken.length(seconds)
-        return spoken.time_of_day(until, self._twenty_four)
-
-    def _length(self, timer: Timer, until: datetime | None, now: datetime) -> str:
-        """ "10 minutes", "7 AM tomorrow, in 9 hours", "7 AM on weekdays, next tomorrow, …"."""
-        if until is None:
-            return spoken.length(timer.seconds)
-        away = f"in {spoken.about(timer.seconds)}"
-        if timer.repeat is None:
-            return f"{wording.at(until, now, self._twenty_four)}, {away}"
-        clock = spoken.time_of_day(until, self._twenty_four)
-        return f"{clock} {timer.repeat.words()}, next {spoken.day(until, now)}, {away}"
 
     def _left(self, intent: Intent, turn: TurnContext) -> Outcome:
         timers = which.pick(self._counted(TIMER, turn), intent.slots)
@@ -201,8 +161,8 @@ class TimerSkill(Skill):
         kind = intent.slots.get("kind", TIMER)
         timers, on = self._all(kind), ""
         if "day" in intent.slots:
-            timers = self._of_day(timers, intent.slots["day"], turn.now())
-            on = f" for {_day_name(intent.slots['day'], turn.now())}"
+            timers = moments.of_day(timers, intent.slots["day"], turn.now())
+            on = f" for {moments.day_name(intent.slots['day'], turn.now())}"
         if name := intent.slots.get("name"):
             timers = which.pick(timers, {"kind": kind, "name": name})
         if not timers:
@@ -219,9 +179,9 @@ class TimerSkill(Skill):
         ringing_now = self.scheduler.timers("ringing") if bare else []
         counted = ringing_now or self._counted(kind, turn)
         if "day" in slots and counted:
-            counted = self._of_day(counted, slots["day"], turn.now())
+            counted = moments.of_day(counted, slots["day"], turn.now())
             if not counted:
-                on = _day_name(slots["day"], turn.now())
+                on = moments.day_name(slots["day"], turn.now())
                 raise SkillError("timer.none", f"No {kind}s are set for {on}.")
         timers = which.pick(counted, slots)
         ringing = all(t.status == "ringing" for t in timers)
@@ -264,9 +224,11 @@ class TimerSkill(Skill):
         if len(timers) > 1:
             return self._ask(intent, timers)
         (timer,) = timers
+        if not slots.get("to"):
+            return self._ask_when(Intent(intent.name, {**slots, "id": timer.id}))
         said = turn.utterance.rpartition(" to ")[2]
-        new = answers.with_time_of(timer, slots.get("to", {}), said, now)
-        seconds, until = self._when({**new, "kind": timer.kind}, turn)
+        new = answers.with_time_of(timer, slots["to"], said, now)
+        seconds, until = moments.length({**new, "kind": timer.kind}, turn.utterance, now)
         if seconds is None:
             return self._ask_when(intent)
         repeat = timer.repeat
@@ -281,13 +243,13 @@ class TimerSkill(Skill):
         before = self.scheduler.snapshot([timer])
         changed = self.scheduler.replace(
             timer,
-            name=self._name(timer.kind, said, seconds, until),
+            name=moments.name(timer.kind, said, seconds, until, self._twenty_four),
             seconds=seconds,
             until=until,
             repeat=repeat,
         )
         what = wording.capital(f"{said} {timer.kind}".strip())
-        reply = f"{what} changed to {self._length(changed, until, now)}."
+        reply = f"{what} changed to {moments.words(changed, until, now, self._twenty_four)}."
         return self._done("change", [changed], reply, before)
 
     def _rename(self, intent: Intent, turn: TurnContext) -> Outcome:
@@ -340,7 +302,7 @@ class TimerSkill(Skill):
         timers = which.pick(self._counted(ALARM, turn), slots)
         day = date.fromisoformat(slots["day"]) if "day" in slots else None
         if day is not None:
-            timers = self._of_day(timers, slots["day"], now)
+            timers = moments.of_day(timers, slots["day"], now)
             if not timers:
                 said = spoken.day(datetime.combine(day, now.time(), now.tzinfo), now)
                 raise SkillError("timer.none", f"No alarm rings {said}.")
@@ -361,11 +323,6 @@ class TimerSkill(Skill):
             reply = f"{reply} It rings next {coming}."
         return self._done("skip", [rest or timer], reply, before)
 
-    def _of_day(self, timers: list[Timer], on: str, now: datetime) -> list[Timer]:
-        """Those that ring on that day, an ISO date."""
-        day = date.fromisoformat(on)
-        return [timer for timer in timers if _rings_on(timer, day, now)]
-
     def _pending(self, intent: Intent, turn: TurnContext) -> list[Timer]:
         kind = intent.slots.get("kind", TIMER)
         timers = [t for t in self._counted(kind, turn) if t.status == "pending"]
@@ -378,16 +335,18 @@ class TimerSkill(Skill):
         if len(timers) == 1:
             self._last_id = timers[0].id
         undone = {
-            "set": "cancelled",
-            "cancel": "set again",
-            "pause": "runs again",
-            "resume": "is paused again",
-        }.get(do, "is as it was")
+            "set": ("cancelled", "cancelled"),
+            "cancel": ("set again", "set again"),
+            "pause": ("runs again", "run again"),
+            "resume": ("is paused again", "are paused again"),
+        }.get(do, ("is as it was", "are as they were"))
 
         def undo() -> Outcome:
             self.scheduler.restore(before)
-            what = which.title(timers[0]) if len(timers) == 1 else f"{len(timers)} timers"
-            return Outcome(f"{wording.capital(what)} {undone}.", wording.action("undo", timers))
+            several = len(timers) != 1
+            what = f"{len(timers)} {timers[0].kind}s" if several else which.title(timers[0])
+            reply = f"{wording.capital(what)} {undone[several]}."
+            return Outcome(reply, wording.action("undo", timers))
 
         return Outcome(reply, {**wording.action(do, timers), **more}, undo=undo)
 
@@ -414,15 +373,3 @@ class TimerSkill(Skill):
 
     def _status(self, timer: Timer, turn: TurnContext) -> str:
         return wording.status(timer, turn.now(), self._twenty_four)
-
-
-def _rings_on(timer: Timer, day: date, now: datetime) -> bool:
-    if timer.ends.astimezone(now.tzinfo).date() == day:
-        return True
-    return timer.repeat is not None and timer.repeat.comes_on(day) and day > now.date()
-
-
-def _day_name(on: str, now: datetime) -> str:
-    """ "tomorrow", "Friday"."""
-    day = datetime.combine(date.fromisoformat(on), now.time(), now.tzinfo)
-    return spoken.day(day, now).removeprefix("on ")

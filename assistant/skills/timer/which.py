@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from assistant.errors import SkillError
 from assistant.intent.normalize import normalize, strip_courtesy
-from assistant.intent.slot_types import timed
+from assistant.intent.slot_types import timed, until
 from assistant.intent.values.ordinal import parse_ordinal
 from assistant.skills import spoken
 from assistant.skills.timer.table import ALARM, REMINDER, Timer
@@ -87,6 +87,9 @@ def answer(text: str, timers: Sequence[Timer], now: datetime) -> dict[str, Any] 
     slots = timed(core, now)
     if slots is not None and any(abs(t.seconds - slots["duration"]) < 0.5 for t in timers):
         return slots
+    at = until(core, now) if any(t.kind == ALARM for t in timers) else None
+    if at is not None and "until" in at:
+        return at if _ending(timers, datetime.fromisoformat(at["until"])) else None
     # "the rice one" answers the question, though with a name that is not there
     return {"name": core} if core != words and len(core.split()) <= 3 else None
 
