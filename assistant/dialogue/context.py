@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome
@@ -11,6 +12,8 @@ from assistant.skills.base import Outcome
 QUESTION_S = 60.0
 """A question is open as long as its answer takes: the microphone is opened again, the wake word
 said, words looked for, the sentence spoken."""
+
+_ABOUT_THE_QUESTION = frozenset(("system.repeat", "system.heard"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +27,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """expects: the intent that the answer completes; again: it was asked a second time."""
+    """expects: the intent that the answer completes, whose slots known are known already.
+
+    again: it was asked a second time.
+    """
 
     expects: str
     text: str
     when: float
+    known: dict[str, Any] = field(default_factory=dict)
     again: bool = False
 
 
@@ -57,22 +64,32 @@ class Context:
         return self._question
 
     def acted(self, intent: Intent, outcome: Outcome) -> None:
-        """Notes a command; what is only courtesy leaves the one before it in place."""
-        self._question = None
+        """Notes a command; what is only courtesy leaves the one before it in place.
+
+        A question that could not be heard ("pardon?") stays open.
+        """
+        if intent.name not in _ABOUT_THE_QUESTION:
+            self._question = None
         if outcome.expects:
-            self._question = Question(outcome.expects, outcome.reply, self._clock())
+            self._question = Question(
+                outcome.expects, outcome.reply, self._clock(), dict(outcome.known)
+            )
         if not intent.name.startswith("system.") or outcome.action is not None:
             self._done = Done(intent, outcome, self._clock())
 
-    def ask(self, expects: str, text: str, *, again: bool = False) -> None:
-        """A question of the conversation itself, or one that is asked a second time."""
-        self._question = Question(expects, text, self._clock(), again)
+    def ask(self, expects: str, text: str) -> None:
+        """A question of the conversation itself."""
+        self._question = Question(expects, text, self._clock())
+
+    def ask_again(self) -> None:
+        """The open question is asked a second time."""
+        if self._question is not None:
+            self._question = replace(self._question, when=self._clock(), again=True)
 
     def spoken(self) -> None:
         """The reply has been said: from now on its answer is waited for."""
         if self._question is not None:
-            question = self._question
-            self.ask(question.expects, question.text, again=question.again)
+            self._question = replace(self._question, when=self._clock())
 
     def talked(self) -> None:
         """Another matter: nothing said from now on hangs on the last command."""

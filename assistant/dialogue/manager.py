@@ -111,13 +111,15 @@ class Manager:
             return self._plain(turn, NONE, NOT_HEARD, "not_heard")
         reading = self._reader.read(text)
         if reading is not None and reading.asks:
+            self._context.ask(UNDO, reading.asks)
             return self._ask(turn, UNDO, reading.asks)
         if reading is not None:
             self._matched(turn, reading.intent)
             return self._act(reading, text, turn)
         question = self._context.question
         if question is not None and (again := self._reader.unanswered(text)):
-            return self._ask(turn, question.expects, again, again=True)
+            self._context.ask_again()
+            return self._ask(turn, question.expects, again)
         facts = self._facts(text)
         done = self._context.done
         self._context.talked()
@@ -137,7 +139,7 @@ class Manager:
 
     def understand(self, text: str) -> Intent | None:
         """The command in the text, also one that hangs on what was said before."""
-        reading = self._reader.read(text)
+        reading = self._reader.read(text, guess=False)
         return reading.intent if reading is not None and reading.intents else None
 
     def repaired(self, text: str) -> str:
@@ -227,11 +229,10 @@ class Manager:
         )
         return outcome
 
-    def _ask(self, turn: int, expects: str, text: str, *, again: bool = False) -> Answer:
-        """A question of the conversation itself."""
+    def _ask(self, turn: int, expects: str, text: str) -> Answer:
+        """A question of the conversation itself, or one that is asked once more."""
         intent = Intent(expects, score=0.0, source="dialogue", asks=True)
         self._matched(turn, intent)
-        self._context.ask(expects, text, again=again)
         return Answer(intent=intent, pieces=[text], known_text=text, question=True)
 
     def _from_outcome(self, intent: Intent, outcome: Outcome) -> Answer:
@@ -241,7 +242,7 @@ class Manager:
             outcome="answered" if outcome.ok else "failed",
             known_text=outcome.reply,
             action=outcome.action,
-            question=outcome.question,
+            question=outcome.question or self._context.question is not None,
             stop=outcome.control == "stop",
         )
 

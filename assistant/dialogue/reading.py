@@ -11,7 +11,7 @@ from assistant.dialogue.several import several
 from assistant.intent.base import Intent, Understander
 from assistant.intent.followup import MAX_WORDS, Followup, followup, points_back
 from assistant.intent.normalize import normalize, strip_courtesy
-from assistant.intent.yes_no import yes_no
+from assistant.intent.yes_no import undecided, yes_no
 from assistant.skills.base import TurnContext
 from assistant.skills.registry import Registry
 
@@ -77,8 +77,11 @@ class Reader:
         self._context = context
         self._turn = turn
 
-    def read(self, text: str) -> Reading | None:
-        """None for what is no command, as talk is."""
+    def read(self, text: str, *, guess: bool = True) -> Reading | None:
+        """None for what is no command, as talk is.
+
+        guess: False for words that may not be whole yet, or not what was said.
+        """
         answer = self._answer(text)
         if answer is not None:
             return Reading((answer,))
@@ -89,7 +92,9 @@ class Reader:
             found = self._take_back(done, text) or self._revised(done, hangs, text)
             if found is not None:
                 return found
-        whole = self._understander.understand(text)
+        whole = self._understander.exactly(text)
+        if whole is None and guess:
+            whole = self._understander.understand(text)
         if whole is not None and whole.source == "grammar":
             return Reading((whole,))
         parts = several(text, self._exactly)
@@ -122,8 +127,8 @@ class Reader:
         said = yes_no(text)
         if question.expects == UNDO:
             return None if said is None else _UNDO if said else _DROP
-        found = self._registry.complete(question.expects, text)
-        return found or (_DROP if said is False else None)
+        found = self._registry.complete(question.expects, text, question.known)
+        return found or (_DROP if said is False or undecided(text) else None)
 
     def _points_at(self, done: Done, hangs: Followup, text: str) -> bool:
         if len(text.split()) > MAX_WORDS or self._ringing():
@@ -168,7 +173,7 @@ class Reader:
         return done.outcome.undo is not None and not self._registry.overrides(done.intent, found)
 
     def _exactly(self, text: str) -> Intent | None:
-        found = self._understander.understand(text)
+        found = self._understander.exactly(text)
         return found if found is not None and found.source == "grammar" else None
 
 

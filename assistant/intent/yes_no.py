@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assistant.intent.normalize import normalize
+from assistant.intent.normalize import normalize, strip_courtesy
 
 # Before the single words, since they turn them round: "not ok", "no problem", "why not".
 _YES_IN_SPITE = (
@@ -81,6 +81,10 @@ _AROUND = frozenset(
     if will would like love want to be one go ahead on with need actually anyway think thing so hell
     heck bother today no yes mean any am sorry stop enough them there""".split()
 )
+_NO_ANSWER = re.compile(
+    rf"(?:{_UNDECIDED}|i am not sure|not sure|i have no idea|i forgot|i have forgotten|maybe later"
+    r"|let me think|not important|it does not matter)(?: yet| really| right now| now)?"
+)
 _HUMMED = ((re.compile(r"\b(?:n?uh[ -]uh|nuh)\b"), "no"), (re.compile(r"\buh[ -]?huh\b"), "yes"))
 _SKIN_TONES = re.compile(r"[\U0001f3fb-\U0001f3ff]")
 
@@ -108,6 +112,11 @@ def yes_no(text: str) -> bool | None:
         return None
     rest = _FIRST.sub(" ", _SIGN.sub(" ", _plain(text)).strip()).split()
     return answer if all(word in _AROUND for word in rest) else None
+
+
+def undecided(text: str) -> bool:
+    """Whether an answer is none and says so: "I don't know yet"."""
+    return _NO_ANSWER.fullmatch(strip_courtesy(_plain(text))) is not None
 
 
 def _plain(text: str) -> str:

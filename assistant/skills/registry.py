@@ -210,17 +210,21 @@ class Registry:
             and skill.overrides(last, new)
         )
 
-    def complete(self, expects: str, text: str) -> Intent | None:
+    def complete(
+        self, expects: str, text: str, known: dict[str, Any] | None = None
+    ) -> Intent | None:
         """The intent that ``text`` makes as a bare answer to the question just asked.
 
-        expects: from the outcome that asked. None when it is no answer: then it is a new
-        sentence. To be asked first, since "the ten minute one" could be both.
+        expects, known: from the outcome that asked; known by default of the last one. None when
+        it is no answer: then it is a new sentence. To be asked first, since "the ten minute one"
+        could be both.
         """
         skill = self._skills.get(expects.split(".")[0])
         if skill is None or not expects:
             return None
         now = self._state.clock.now()
-        return _guarded(skill, lambda: skill.complete(expects, text, dict(self._known), now), None)
+        slots = dict(self._known if known is None else known)
+        return _guarded(skill, lambda: skill.complete(expects, text, slots, now), None)
 
     def notices(self, turn: TurnContext) -> list[str]:
         """What is to be said unasked, such as missed timers; each is given out once."""

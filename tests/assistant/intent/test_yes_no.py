@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistant.intent.yes_no import leaning, yes_no
+from assistant.intent.yes_no import leaning, undecided, yes_no
 
 DATA = Path(os.environ.get("ASSISTANT_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -57,6 +57,12 @@ def test_an_answer_to_a_question(said: str, meant: bool | None) -> None:
 def test_an_answer_that_says_more(said: str, leans: bool) -> None:
     assert leaning(said) is leans
     assert yes_no(said) is None
+
+
+@pytest.mark.parametrize("said", ["I don't know yet", "Um, not sure.", "dunno", "let me think"])
+def test_no_answer(said: str) -> None:
+    assert undecided(said)
+    assert not undecided(f"{said} the red one")
 
 
 def rows(file: str) -> list[dict[str, Any]]:
