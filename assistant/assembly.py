@@ -21,6 +21,7 @@ from assistant.home.base import Snapshot
 from assistant.intent.base import Understander
 from assistant.intent.chain import Chain
 from assistant.intent.grammar import Grammar
+from assistant.intent.heads.heads import SHIPPED, Heads
 from assistant.intent.home_grammar import HomeGrammar
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
@@ -56,6 +57,7 @@ class Assembly:
             self.home.start()
         self.registry = Registry.load(cfg, self.state, self.home)
         self.llm = self._language_model()
+        self.heads = self._heads()
         self.understander = Chain(self._understanders())
         self.manager = Manager(
             state=self.state,
@@ -92,7 +94,16 @@ class Assembly:
         elif self.cfg.skills.media.mpd.host:
             # "pause" and "next song" stand in the same sentences as what is said to a home.
             links.append(HomeGrammar(Snapshot))
+        if self.heads is not None:
+            links.append(self.heads)
         return links
+
+    def _heads(self) -> Heads | None:
+        given = self.cfg.understand.head
+        path = Path(given).expanduser() if given else SHIPPED
+        if self.llm is None or given == "off" or not (given or path.exists()):
+            return None
+        return Heads(path, self.llm, min_score=self.cfg.understand.min_score)
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:
@@ -139,6 +150,14 @@ class Assembly:
         except (MissingError, LlmError) as error:
             self.manager.talk_error = error
             message = f"It cannot chat, only do commands: {error.message}"
+            self.troubles.append(Trouble(code=error.code, message=message, hint=error.hint))
+            return
+        try:
+            if self.heads is not None:
+                self.heads.load()
+                self.heads.warm_up()
+        except (MissingError, LlmError) as error:
+            message = f"It understands commands in their usual words only: {error.message}"
             self.troubles.append(Trouble(code=error.code, message=message, hint=error.hint))
 
     def voice(self) -> Voice:

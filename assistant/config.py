@@ -116,6 +116,10 @@ class UnderstandConfig(Section):
     """Folder with own sentence files (*.yaml); "" has none."""
     commands: dict[str, tuple[str, ...]] = {}
     """Own replies: answer text to the sentences that ask for it."""
+    head: str = ""
+    """Path of a head for free phrasing; "" is the shipped one, "off" has none."""
+    min_score: Fraction = 0.0
+    """Free phrasing with a lower score is not understood; 0 takes the head's own limit."""
 
 
 class KvConfig(Section):

@@ -17,6 +17,8 @@ from assistant.dialogue.history import Exchange, History, fitting
 from assistant.dialogue.prompts import EXAMPLES, as_written, system_text
 from assistant.dialogue.speakable import repeats, speakable
 from assistant.errors import LlmError, ModelError, PackageError
+from assistant.intent.heads.reader import Reader
+from assistant.intent.heads.states import TokenStates
 from assistant.models import path_of
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class LanguageModel:
         self._session: Session | None = None
         self._beginning: tuple[list[int], bytes] | None = None
         self._worker: _Worker | None = None
+        self._reads: Reader | None = None
         self._lock = threading.Lock()
 
     def load(self) -> None:
@@ -128,11 +131,35 @@ class LanguageModel:
         if not told and not cancel.is_set():
             yield NOT_SURE
 
+    @property
+    def fingerprint(self) -> int:
+        """Of the weights. Raises as ``load`` does."""
+        return self._reader().fingerprint
+
+    def states(
+        self, text: str, layers: Sequence[int], twice: bool = False, prefix: str | None = None
+    ) -> TokenStates:
+        """Hidden states, as ``assistant.intent.heads.states.TextStates`` says.
+
+        The conversation is not touched. Raises as ``load`` does, and LlmError.
+        """
+        return self._reader().states(text, layers, twice, prefix)
+
+    def _reader(self) -> Reader:
+        self.load()
+        with self._lock:
+            if self._engine is None:
+                raise LlmError("llm.closed", "The language model was closed.")
+            if self._reads is None:
+                self._reads = Reader(self._engine, self._dialogue.system_prompt)
+            return self._reads
+
     def close(self) -> None:
         """Frees the model and ends a reply that is still running. May be called twice."""
         with self._lock:
             worker, engine = self._worker, self._engine
             self._worker = self._engine = self._session = self._beginning = None
+            self._reads = None
             if worker is not None:
                 worker.cancel.set()
                 worker.join(_LET_GO_S)

@@ -35,3 +35,7 @@ class Understander(ABC):
     @abstractmethod
     def understand(self, text: str) -> Intent | None:
         """The intent of ``text`` as the recogniser wrote it, or None."""
+
+    def exactly(self, text: str) -> Intent | None:
+        """As ``understand``, but nothing is guessed: for judging whether words are a command."""
+        return self.understand(text)

@@ -24,3 +24,10 @@ class Chain(Understander):
             if intent is not None:
                 return intent
         return None
+
+    def exactly(self, text: str) -> Intent | None:
+        for link in self.links:
+            intent = link.exactly(text)
+            if intent is not None:
+                return intent
+        return None

@@ -14,12 +14,18 @@ from assistant.intent.heads.states import TextStates
 
 log = logging.getLogger(__name__)
 
+SHIPPED = Path(__file__).with_name("own.head")
+"""The head for the assistant's own intents."""
+
 Finish = Callable[[Meaning, str], "Intent | None"]
 """Makes the intent of a meaning and the text that its marks point into."""
 
 
 class Heads(Understander):
-    """One head over a language model that reads for it."""
+    """One head over a language model that reads for it.
+
+    The model is loaded when the first sentence comes, or by ``warm_up``.
+    """
 
     def __init__(
         self,
@@ -38,28 +44,44 @@ class Heads(Understander):
         self._min_score = min_score
         self._finish = finish or as_said
         self._head: Head | None = None
+        self._failed = False
 
     def load(self) -> None:
-        """Reads the head and reads one sentence. Raises ModelError, and what the model raises."""
-        head = Head.load(self._path)
-        head.check(self._states)
-        head.read("warm up", self._states)
-        self._head = head
+        """Reads the file of the head, once. Raises ModelError."""
+        if self._head is None:
+            self._head = Head.load(self._path)
+
+    def warm_up(self) -> None:
+        """Reads one sentence, so that the next one is as fast as any.
+
+        Raises ModelError when the head is for another model, and what the model raises.
+        """
+        assert self._head is not None, "load() comes before warm_up()"
+        self._head.check(self._states)
+        self._head.read("warm up", self._states)
 
     def understand(self, text: str) -> Intent | None:
         """The intent where it is sure enough, else None; also when the model fails, which is
-        logged: talk will tell of it."""
+        logged once: talk tells of it."""
         assert self._head is not None, "load() comes before understand()"
         try:
+            self._head.check(self._states)
             meaning = self._head.read(text, self._states)
+            self._failed = False
         except AssistantError as error:
-            log.warning("free phrasing was not understood: %s", error)
+            if not self._failed:
+                log.warning("only whole commands are understood: %s", error)
+            self._failed = True
             return None
         if meaning.intent == OUT_OF_SCOPE or meaning.score < (
             self._min_score or self._head.threshold
         ):
             return None
         return self._finish(meaning, text)
+
+    def exactly(self, text: str) -> Intent | None:
+        """None: this guesses."""
+        return None
 
 
 def as_said(meaning: Meaning, text: str) -> Intent:

@@ -21,6 +21,18 @@ class Knows(Understander):
         return Intent(self.name) if text in self.texts else None
 
 
+class Guesses(Knows):
+    def exactly(self, text: str) -> Intent | None:
+        return None
+
+
+def test_who_guesses_is_not_asked_where_it_must_be_exact() -> None:
+    chain = Chain([Knows("stop", name="knows"), Guesses("stop", "go", name="guesses")])
+    assert chain.exactly("stop") == Intent("knows")
+    assert chain.exactly("go") is None
+    assert chain.understand("go") == Intent("guesses")
+
+
 def test_the_first_that_knows_is_right_and_the_others_are_not_asked() -> None:
     first, second = Knows("stop", name="first"), Knows("stop", "go", name="second")
     chain = Chain([first, second])

@@ -91,6 +91,7 @@ def test_understanding_and_its_threshold(path: Path) -> None:
     assert (intent.name, intent.slots) == ("weather", {"city": "New York"})
     assert intent.source == "heads"
     assert 0 < intent.score <= 1
+    assert heads.exactly("weather for new york") is None
     assert heads.understand("tell me a story") is None
     strict = Heads(path, FakeStates(), min_score=1.0)
     strict.load()
@@ -104,8 +105,11 @@ def test_a_head_of_another_model_is_refused(path: Path) -> None:
     class Other(FakeStates):
         fingerprint = 99
 
+    heads = Heads(path, Other())
+    heads.load()
     with pytest.raises(ModelError, match="another language model"):
-        Heads(path, Other()).load()
+        heads.warm_up()
+    assert heads.understand("stop") is None
 
 
 def test_when_the_model_fails_nothing_is_understood(path: Path) -> None:
