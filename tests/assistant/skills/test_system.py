@@ -52,7 +52,9 @@ def test_the_name_of_the_user_is_kept_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_help_on_a_topic_gives_sentences_that_are_understood(talk: Talk) -> None:
-    topics = [topic for skill in talk.registry.skills for topic in skill.topics]
+    # the sentences of these are understood only where there is a home
+    skills = [skill for skill in talk.registry.skills if skill.name not in ("home", "media")]
+    topics = [topic for skill in skills for topic in skill.topics]
     assert {"timers", "lists", "volume"} <= set(topics)
     for topic in topics:
         reply = talk.reply(f"what can you do with {topic}")
