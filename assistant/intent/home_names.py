@@ -15,6 +15,7 @@ ZONES = ("home", "away", "not home", "work", "school", "the office", "out")
 _HYPHEN = re.compile(r"(?<=\w)[-–—_/](?=[^\W\d_])")
 _SIGNS = re.compile(r"[^\w\s'%°.&+/-]")
 _DIGITS = re.compile(r"(?<![\w.])(?:\d|1\d|20)(?![\w.])")
+_ROOM = re.compile(r"(?<=[a-z])(room|way)(?!\w)")
 _LAST_NUMBER = re.compile(r"(?<=[a-z])(?=\d+$)")
 _NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -72,7 +73,7 @@ class Mention:
 
 def plain(text: str) -> str:
     """Text or name as both are compared: normalised, hyphens as spaces."""
-    spaced = _HYPHEN.sub(" ", normalize(text))
+    spaced = _HYPHEN.sub(" ", normalize(text)).replace("colour", "color")
     return " ".join(_SIGNS.sub(" ", spaced).split())
 
 
@@ -139,10 +140,13 @@ def _loose(entity: Entity, taken: set[str]) -> Iterator[str]:
 
 def _places(names: Iterable[tuple[str, ...]]) -> list[Value]:
     values: dict[str, Value] = {}
-    for first, *others in names:
-        for name in (first, *others):
-            for said in _spellings(name):
-                values.setdefault(said, Value(said, first))
+    places = [(first, _spellings(name)) for first, *others in names for name in (first, *others)]
+    for first, spellings in places:
+        for said in spellings:
+            values.setdefault(said, Value(said, first))
+    for first, spellings in places:
+        for said in spellings:
+            values.setdefault(f"{said}'s", Value(f"{said}'s", first, exact=False))
     return list(values.values())
 
 
@@ -157,6 +161,7 @@ def _spellings(name: str) -> list[str]:
     """How a name is said or written by a recogniser, the plain one first."""
     first = plain(name)
     forms = [first, first.replace("'", ""), first.replace("&", "and")]
+    forms += [_ROOM.sub(r" \1", first), first.replace(" room", "room")]
     forms += [_LAST_NUMBER.sub(" ", form) for form in forms]
     forms += [_DIGITS.sub(_word, form) for form in forms]
     forms += [" ".join(form.replace(".", " ").split()) for form in forms]

@@ -23,8 +23,9 @@ _NO_NAME = frozenset(
     about of from than then so too very more less again please now later today tomorrow music sound
     volume alarm alarms timer timers reminder reminders way mind time on off out up down in at
     charm waterworks heat eyes brain everybody all your mode account voice
-    by percent % house home whole place room rooms world""".split()
+    by percent % whole""".split()
 )
+_NO_WHOLE_NAME = frozenset(("room", "rooms", "house", "home", "place", "world", "light", "lights"))
 
 
 class Unknowns:
@@ -43,7 +44,9 @@ class Unknowns:
             return None
         kind, said = _said(fit)
         words = said.split()
-        if not 0 < len(words) <= MAX_WORDS or not _NO_NAME.isdisjoint(words) or said.isdigit():
+        if not 0 < len(words) <= MAX_WORDS or not _NO_NAME.isdisjoint(words):
+            return None
+        if said.isdigit() or said in _NO_WHOLE_NAME:
             return None
         if any(said == value.said for value in names.values[kind]):
             return None  # it is there, but cannot do that
