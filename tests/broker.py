@@ -23,7 +23,15 @@ MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/
 class Mosquitto:
     """Skips the test where there is no mosquitto."""
 
-    def __init__(self, folder: Path, *, user: str = "", password: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        user: str = "",
+        password: str = "",
+        tls: tuple[Path, Path] | None = None,
+    ) -> None:
+        """tls: files of certificate and key."""
         if MOSQUITTO is None:
             pytest.skip("mosquitto is not installed (apt install mosquitto)")
         with socket.socket() as free:
@@ -33,6 +41,8 @@ class Mosquitto:
         lines = [f"listener {self.port} 127.0.0.1", "persistence false"]
         # Started by root it would become a user who may not read a test's folder.
         lines.append(f"user {getpass.getuser()}")
+        if tls is not None:
+            lines += [f"certfile {tls[0]}", f"keyfile {tls[1]}"]
         if user:
             file = folder / "passwords"
             file.touch(mode=0o600)

@@ -46,6 +46,7 @@ class Broker:
         self._where = f"{cfg.host}:{cfg.port}"
         self._on_message = on_message
         self._answered = threading.Event()
+        self._subscribed = threading.Event()
         self._over = threading.Event()
         self._refusal = ""
         client = Client(CallbackAPIVersion.VERSION2, reconnect_on_failure=False)
@@ -53,6 +54,7 @@ class Broker:
         client.on_connect = self._connected
         client.on_disconnect = self._disconnected
         client.on_message = self._message
+        client.on_subscribe = self._taken
         if cfg.username:
             client.username_pw_set(cfg.username, _password(cfg.password_file))
         if cfg.tls:
@@ -91,14 +93,17 @@ class Broker:
             )
         if self._refusal:
             raise LinkError(f"The broker at {self._where} refuses: {self._refusal}.")
-        self.subscribe(topics)
+        if self.subscribe(topics) and not self._subscribed.wait(OPEN_S):
+            raise LinkError(f"The broker at {self._where} does not answer.")
         if cfg.availability_topic:
             self._client.publish(cfg.availability_topic, "online", qos=1, retain=True)
 
-    def subscribe(self, topics: Iterable[str]) -> None:
+    def subscribe(self, topics: Iterable[str]) -> bool:
+        """Without waiting; may be called from ``on_message``. False for no topics."""
         wanted = [(topic, 1) for topic in dict.fromkeys(topics)]
         if wanted:
             self._client.subscribe(wanted)
+        return bool(wanted)
 
     def publish(self, topic: str, payload: str, timeout_s: float) -> bool:
         """Sends a command, which is never retained; True when the broker has taken it."""
@@ -136,6 +141,9 @@ class Broker:
     def _connected(self, client: Any, userdata: Any, flags: Any, code: Any, props: Any) -> None:
         self._refusal = str(code) if code.is_failure else ""
         self._answered.set()
+
+    def _taken(self, client: Any, userdata: Any, mid: Any, codes: Any, props: Any) -> None:
+        self._subscribed.set()
 
     def _disconnected(self, client: Any, userdata: Any, flags: Any, code: Any, props: Any) -> None:
         if not self._answered.is_set():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +16,7 @@ from assistant.config import HomeAssistantConfig
 from assistant.errors import SkillError
 from assistant.home import websocket
 from assistant.home.home_assistant import HomeAssistant, websocket_url
+from tests import certificate
 from tests.cable import Cable
 from tests.home_server import TOKEN, HomeServer
 
@@ -422,26 +421,14 @@ def test_a_message_that_is_too_big(server: HomeServer, monkeypatch: pytest.Monke
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """Signed by nobody but itself."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = str(folder / "key.pem"), str(folder / "cert.pem")
-    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-         "-keyout", key, "-out", cert, *subject],
-        check=True, capture_output=True,
-    )  # fmt: skip
+def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
+    context.load_cert_chain(*certificate.make(tmp_path_factory.mktemp("tls")))
     return context
 
 
-def test_a_certificate_is_checked(certificate: ssl.SSLContext) -> None:
-    with HomeServer(tls=certificate) as server:
+def test_a_certificate_is_checked(tls: ssl.SSLContext) -> None:
+    with HomeServer(tls=tls) as server:
         home = HomeAssistant(config(server.url))
         home.start()
         home.settle(10)

@@ -18,6 +18,7 @@ from assistant.config import MqttConfig
 from assistant.errors import SkillError
 from assistant.home.base import Entity, PartlyDone
 from assistant.home.mqtt import Mqtt
+from tests import certificate
 from tests.broker import Devices, Mosquitto
 from tests.cable import Cable
 
@@ -365,3 +366,16 @@ def test_a_pulled_cable_is_noticed(
         home._keeper.wait_connected(10)
         home.call("switch", "turn_on", ["switch.heater"], {})
         assert devices.wait("heater/set") == ["ON"]
+
+
+def test_a_certificate_is_checked(tmp_path: Path, broker: Mosquitto) -> None:
+    files = certificate.make(tmp_path)
+    with Mosquitto(tmp_path, tls=files) as secure:
+        with connected(secure.port, tls=True) as home:
+            assert "certificate" in home.trouble()
+        with connected(secure.port, tls=True, ca_file=str(files[0])) as home:
+            assert home.trouble() == ""
+        with connected(secure.port, tls=True, ca_file=str(tmp_path / "none")) as home:
+            assert "cannot be read" in home.trouble()
+    with connected(broker.port, tls=True) as home:
+        assert home.trouble()
