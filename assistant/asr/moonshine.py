@@ -91,7 +91,7 @@ class Moonshine(WholeUtteranceRecognizer):
         sentences, network = self._sentences, self._network
         if network is None or sentences is None or sentences == self._graph_of:
             return
-        self._graph = TokenGraph(WordNetwork(sentences), network.tokens.spell, sentences.slack)
+        self._graph = TokenGraph(WordNetwork(sentences), network.tokens.spell)
         self._graph_of = sentences
 
     def _words(self, network: Network, vocabulary: tuple[str, ...]) -> PhraseTrie | None:
@@ -106,10 +106,11 @@ class Moonshine(WholeUtteranceRecognizer):
         pad = np.zeros(int(PAD_SECONDS * SAMPLE_RATE), dtype=np.float32)
         words = self._words(self._network, vocabulary)
         graph = self._graph if self._sentences is not None else None
+        alone = self._sentences is not None and self._sentences.alone
         texts, logprobs = [], []
         for piece in pieces(samples):
             sound = np.concatenate([pad, piece.astype(np.float32) / 32768.0, pad])
-            decoded = self._network.transcribe(sound, words, graph)
+            decoded = self._network.transcribe(sound, words, graph, alone=alone)
             text = believed(decoded)
             if text:
                 texts.append(text)
@@ -126,8 +127,7 @@ def believed(decoded: Decoded) -> str:
     text = clean(decoded.text)
     if not text or is_all_loop(decoded.text):
         return ""
-    sure = float(decoded.logprobs.mean()) if decoded.expected else decoded.start
-    if max(sure, decoded.start) < UNSURE_START:
+    if not decoded.expected and decoded.start < UNSURE_START:
         return ""
     said = " ".join(words_of(text.replace("-", " ")))
     if said in NOTHING_SAID:

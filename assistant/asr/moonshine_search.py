@@ -21,6 +21,9 @@ HOPELESS_TOKENS = 5
 HOPELESS = -2.6
 """Mean log probability of a text so far below which nobody said one of the sentences."""
 
+FORGIVEN = 5.0
+"""Taken off before that: one word that was hardly heard does not tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -102,7 +105,7 @@ def search(advance: Advance, guide: Guide, beams: int, limit: int) -> Beam | Non
             ended += [beam for _, beam in grown if beam.last == END]
             least = max((beam.total for beam in ended), default=-np.inf)
             if step >= HOPELESS_TOKENS:
-                least = max(least, HOPELESS * (step + 1))
+                least = max(least, HOPELESS * (step + 1) - FORGIVEN)
             kept = [g for g in grown if g[1].last != END and g[1].total > least][:beams]
             if not kept:
                 break

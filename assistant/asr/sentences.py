@@ -11,16 +11,6 @@ from assistant.errors import AsrError
 FREE = "*"
 """In place of a word: any words at all, at least one."""
 
-AMONG_OTHERS = 0.4
-"""Slack where much else may be said too."""
-
-NOTHING_ELSE = 1.2
-"""Slack where nothing but the sentences is said.
-
-Of the orders of the barista set all but one in a hundred lie within 1.1, over kitchen noise
-too; read speech, which is none of them, begins at 1.4 and mostly lies beyond 2.5.
-"""
-
 _PIECE = re.compile(r"\s+|[()\[\]|]|\{[^{}]*\}|[^\s()\[\]|{}]+")
 
 
@@ -30,13 +20,12 @@ class Sentences:
 
     templates: words, ``(one|other)``, ``[perhaps]``, ``{list}``, ``*`` for any words.
     lists: the phrases that a list's name stands for; templates themselves.
-    slack: how much less likely than what was heard freely a sentence may be, in natural
-        logarithms per token.
+    alone: nothing else is said, so that the nearest one is taken even when it is not near.
     """
 
     templates: tuple[str, ...]
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    slack: float = AMONG_OTHERS
+    alone: bool = False
 
 
 class WordNetwork:

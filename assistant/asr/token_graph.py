@@ -58,9 +58,7 @@ class TokenGraph:
 
     closed = True
 
-    def __init__(self, words: WordNetwork, spell: Spell, slack: float) -> None:
-        """slack: as in ``Sentences``."""
-        self.slack = slack
+    def __init__(self, words: WordNetwork, spell: Spell) -> None:
         self._words = words
         self._spell = spell
         self._pauses = {spell(mark)[-1] for mark in PAUSES}

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from assistant.asr.sentences import NOTHING_ELSE, Sentences, WordNetwork
+from assistant.asr.sentences import Sentences, WordNetwork
 from assistant.asr.token_graph import DIGITS
 from assistant.errors import InputFileError
 from assistant.intent.base import Intent
@@ -56,7 +56,7 @@ class SlotGrammar:
             self._names[intent] = {
                 kind: name for text in texts for kind, name in _SLOT.findall(text)
             }
-        self.sentences = Sentences(tuple(templates), dict(slots), NOTHING_ELSE)
+        self.sentences = Sentences(tuple(templates), dict(slots), alone=True)
         """All expressions, for the recogniser; nothing else is said to it."""
         self.phrases = tuple(dict.fromkeys(v for values in slots.values() for v in values))
         """What the slots may hold."""

@@ -22,7 +22,7 @@ import yaml
 
 from assistant import asr
 from assistant.asr.cleanup import words_of
-from assistant.asr.sentences import NOTHING_ELSE, Sentences
+from assistant.asr.sentences import Sentences
 from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.audio.resample import Resampler, to_pcm
 from assistant.audio.wavfile import read_sound
@@ -195,7 +195,7 @@ def _own_sentences(cfg: Config, folder: Path) -> Task:
     templates, lists = grammar.spoken()
     phrases = tuple(dict.fromkeys(p for values in lists.values() for p in values))
     return Task(
-        Sentences(templates, lists, NOTHING_ELSE),
+        Sentences(templates, lists, alone=True),
         phrases,
         lambda text: grammar.understand(repaired(text, phrases, grammar.understand)),
     )

@@ -6,6 +6,7 @@ The commonest commands only: they help the recogniser, the grammar decides.
 from __future__ import annotations
 
 from assistant.home.base import Snapshot
+from assistant.intent.spoken_forms import LISTS
 
 NAME, AREA = "home_name", "home_area"
 
@@ -42,10 +43,11 @@ def spoken_home(home: Snapshot) -> tuple[tuple[str, ...], dict[str, tuple[str, .
     areas = [name for area in home.areas for name in (area.name, *area.aliases)]
     areas += [name for floor in home.floors for name in (floor.name, *floor.aliases)]
     lists = {NAME: _plain(names), AREA: _plain(areas)}
-    if not lists[NAME] and not lists[AREA]:
+    empty = [kind for kind, values in lists.items() if not values]
+    if len(empty) == len(lists):
         return (), {}
-    # A template whose list is empty has nothing in that place.
-    return tuple(_without(t, [k for k, v in lists.items() if not v]) for t in TEMPLATES), lists
+    values = {kind: LISTS[kind] for kind in ("number", "percent")}
+    return tuple(_without(template, empty) for template in TEMPLATES), {**lists, **values}
 
 
 def _plain(names: list[str]) -> tuple[str, ...]:
@@ -56,6 +58,7 @@ def _plain(names: list[str]) -> tuple[str, ...]:
 
 
 def _without(template: str, empty: list[str]) -> str:
+    """The template without lists in which there is nothing: "here" takes their place."""
     for kind in empty:
         template = template.replace(f"{{{kind}}}", "here")
     return template

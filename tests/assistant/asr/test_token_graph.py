@@ -15,7 +15,7 @@ TOKENS = Tokens([b"<unk>", b"<s>", b"</s>", *[b""] * 256, *(p.encode() for p in 
 
 
 def graph(*templates: str, **lists: tuple[str, ...]) -> TokenGraph:
-    return TokenGraph(WordNetwork(Sentences(templates, lists)), TOKENS.spell, 1.0)
+    return TokenGraph(WordNetwork(Sentences(templates, lists)), TOKENS.spell)
 
 
 def takes(of: TokenGraph, text: str) -> bool:
