@@ -26,6 +26,8 @@ def strip_courtesy(text: str) -> str:
     if start < end and words[start] not in _TAKES_ANY_WORDS:
         suffixes = _SUFFIXES | _SUFFIXES_OF_ORDERS
     while taken := _phrase_length(words, start, end, suffixes, at_end=True):
+        if words[end - taken - 1] == "say" and end - taken > start:
+            break  # "remind me to say thank you"
         end -= taken
     return " ".join(words[start:end]) if start < end else text
 

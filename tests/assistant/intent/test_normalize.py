@@ -107,3 +107,8 @@ def test_nothing_but_courtesy_stays(text: str) -> None:
 )
 def test_words_of_the_command_stay(text: str) -> None:
     assert strip_courtesy(text) == text
+
+
+def test_courtesy_that_is_to_be_said_stays() -> None:
+    said = "remind me at five to say thank you"
+    assert strip_courtesy(f"{said} please") == said
