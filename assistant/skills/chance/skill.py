@@ -24,7 +24,7 @@ _AGAIN = re.compile(
 
 class ChanceSkill(Skill):
     name = "chance"
-    abilities = ("roll dice, flip coins and pick for you",)
+    abilities = ("roll dice and flip coins",)
     topics = ("dice", "coins", "games", "random numbers", "chance", "choices", "deciding")
     examples = (
         "roll two dice",

@@ -36,15 +36,34 @@ _OF_IT = (
         rf"(?:put|add) (?:it|that|them|those)(?: back)?(?: (?:on|to) (?:it|the list))?{_AGAIN}"
     )),
 )  # fmt: skip
+_IT = r"(?:it|that|there|that list|the list|this list)"
+_WITH_IT = (
+    ("lists.add", re.compile(rf"(?:add|put|write) (?P<items>.+?)(?: (?:to|on|onto|in) {_IT})?")),
+    (
+        "lists.remove",
+        re.compile(rf"(?:remove|delete|take) (?P<items>.+?) (?:from|off|off of) {_IT}"),
+    ),
+    ("lists.tick", re.compile(rf"(?:tick|check|cross) off (?P<items>.+?)(?: (?:on|from) {_IT})?")),
+    ("lists.tick", re.compile(rf"(?:tick|check|cross) (?P<items>.+?) off(?: {_IT})?")),
+    ("lists.check", re.compile(rf"(?:is|are|is there) (?P<items>.+?) (?:on|in) {_IT}")),
+    (
+        "lists.read",
+        re.compile(rf"(?:what is|read|what do i have|read out what is) (?:on|in) {_IT}"),
+    ),
+)
+"""What is said of the list that was just spoken of."""
+
 _NO_ITEM = frozenset(
     """i you he she it we they me him her us them this that these those what who where when why how
-    is are was were am do does did can could will would should my your there here not no yes then
+    is are was were am do does did can could will would should your there here not no yes then
     one ones""".split()
 )
 
 
 def revised(last: Intent, text: str, now: datetime) -> Intent | None:
     """The intent that ``text`` makes of the last one about lists; None when it is none."""
+    if (of_list := _of_list(last, text)) is not None:
+        return of_list
     said = followup(text)
     kept: dict[str, Any] = {key: last.slots[key] for key in ("items", "list") if key in last.slots}
     on_list = _ON_LIST.match(said.rest)
@@ -75,6 +94,21 @@ def revised(last: Intent, text: str, now: datetime) -> Intent | None:
     return Intent(last.name, {**kept, "items": items}) if items else None
 
 
+def _of_list(last: Intent, text: str) -> Intent | None:
+    """The intent of "add butter to it" or, of a list, "what's on it"."""
+    words = strip_courtesy(normalize(text))
+    slots = {"list": last.slots["list"]} if last.slots.get("list") else {}
+    for name, pattern in _WITH_IT:
+        found = pattern.fullmatch(words)
+        if found is None:
+            continue
+        if "items" not in found.groupdict():
+            return Intent(name, slots)
+        items = _items(found["items"], text)
+        return Intent(name, {"items": items, **slots}) if items else None
+    return None
+
+
 def _items(rest: str, text: str) -> list[str]:
     """The things in what is left of a sentence; [] when it is none."""
     words = rest.split()
@@ -84,7 +118,8 @@ def _items(rest: str, text: str) -> list[str]:
 
 
 def _as_said(rest: str, text: str) -> str:
-    """The end of ``text`` that is ``rest``, in the letters as said; ``rest`` when there is none."""
+    """The part of ``text`` that is ``rest``, in the letters as said; else ``rest`` itself."""
     words = text.split()
-    tails = (" ".join(words[start:]) for start in range(len(words)))
-    return next((tail for tail in tails if normalize(tail) == rest), rest)
+    size = len(rest.split())
+    pieces = (" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+    return next((piece.strip(" .,!?") for piece in pieces if normalize(piece) == rest), rest)

@@ -32,7 +32,7 @@ PAGE = 8
 
 class ListsSkill(Skill):
     name = "lists"
-    abilities = ("keep shopping, to-do and other lists",)
+    abilities = ("keep your lists",)
     topics = ("lists", "list", "shopping", "shopping list", "to-do list", "to-dos", "tasks")
     examples = (
         "add milk, eggs and bread to the shopping list",

@@ -20,7 +20,7 @@ NO_RATES = "I have no exchange rates, so I can't convert money."
 
 class MathsSkill(Skill):
     name = "maths"
-    abilities = ("calculate", "convert units")
+    abilities = ("do sums and convert units",)
     topics = (
         "maths", "math", "sums", "numbers", "calculations", "calculating", "percentages", "units",
         "conversions", "measurements", "converting", "arithmetic",

@@ -17,7 +17,7 @@ SAID = 4
 
 class SystemSkill(Skill):
     name = "system"
-    abilities = ("repeat what I said", "undo the last thing")
+    abilities = ("undo the last thing",)
     topics = ("help", "undo", "yourself", "you")
     examples = ("undo that", "say that again", "what did you hear", "never mind", "what can you do")
     phrases = ("stop", "never mind", "say that again", "what can you do", "undo that")

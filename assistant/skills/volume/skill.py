@@ -35,7 +35,7 @@ def read_speed(state: State) -> float:
 
 class VolumeSkill(Skill):
     name = "volume"
-    abilities = ("change the volume and how fast I speak",)
+    abilities = ("change my volume and speed",)
     topics = ("volume", "the sound", "sound", "loudness", "voice", "speech", "speaking", "speed")
     examples = (
         "volume 40",

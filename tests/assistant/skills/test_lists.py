@@ -265,6 +265,31 @@ def test_undo_of_what_was_added(talk: Talk) -> None:
         ("add milk to my list", "take it off again", "lists.remove", {"items": ["milk"]}),
         ("remove milk from my list", "and the eggs", "lists.remove", {"items": ["eggs"]}),
         ("remove milk from my list", "put it back", "lists.add", {"items": ["milk"]}),
+        (
+            "make a packing list",
+            "add my Passport to it",
+            "lists.add",
+            {"items": ["Passport"], "list": "packing"},
+        ),
+        (
+            "what's on the packing list",
+            "put socks and shoes on there",
+            "lists.add",
+            {"items": ["socks", "shoes"], "list": "packing"},
+        ),
+        (
+            "make a packing list",
+            "add a sleeping bag",
+            "lists.add",
+            {"items": ["sleeping bag"], "list": "packing"},
+        ),
+        ("make a packing list", "what's on it", "lists.read", {"list": "packing"}),
+        (
+            "add socks to the packing list",
+            "take the socks off it",
+            "lists.remove",
+            {"items": ["socks"], "list": "packing"},
+        ),
         ("is milk on my list", "and butter?", "lists.check", {"items": ["butter"]}),
         (
             "what's on the shopping list",
