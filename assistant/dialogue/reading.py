@@ -28,6 +28,11 @@ _TAKE_BACK = re.compile(
 )
 _THANKS = frozenset("thank thanks cheers ta".split())
 _GREETING = frozenset("hello hi hey morning evening afternoon".split())
+_ALL_DONE = re.compile(
+    r"(?:(?:no|ok|okay|thanks|thank you|great|perfect|well|alright|good) )*"
+    r"(?:that (?:is|was|will be) (?:all|it|everything)|nothing (?:else|more))"
+    r"(?: (?:i need|for now|for today|now|thanks|thank you|very much|so much|please))*"
+)
 _NOTHING = "nothing-else"
 """Stands for a command between courtesies."""
 
@@ -178,10 +183,12 @@ class Reader:
 
 
 def _courtesy(text: str) -> Intent | None:
-    """Thanks or a greeting among other courtesy: "well, thank you", "hello my friend"."""
+    """Thanks or a greeting among other courtesy: "well, thank you", "no, that's all"."""
     words = normalize(text).split()
     if len(words) > MAX_WORDS:
         return None
+    if _ALL_DONE.fullmatch(" ".join(words)):
+        return Intent("system.thanks")
     around = (" ".join([*words[:at], _NOTHING, *words[at:]]) for at in range(len(words) + 1))
     if not any(strip_courtesy(line) == _NOTHING for line in around):
         return None

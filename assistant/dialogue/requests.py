@@ -40,6 +40,16 @@ _TIED = (
 _MUSIC = re.compile(r"\b(?:music|stereo|radio|songs?|tracks?|albums?|playlists?|podcasts?)\b")
 
 _ORDERS: dict[str, tuple[str, ...]] = {
+    "timer": (
+        rf"(?:set|create|make|start|pause|resume|restart|unpause|rename|snooze|change|move|cancel"
+        rf"|delete|stop|repeat|edit) (?:[\w'-]+ ){{0,5}}?{_CLOCKWORK}\b",
+        r"snooze\b",
+        r"wake (?:me|us|my|the)\b.*(?:\d|at|in|every|when|up|tomorrow)\b",
+    ),
+    "reminder": (
+        r"remind (?:me|us|my) (?:to|at|in|on|about|that|when|tomorrow|tonight|every|later"
+        r"|of the)\b",
+    ),
     "home": (
         rf"(?:turn|switch|shut|put) (?:on|off|up|down) {_THE}{_DEVICE}\b",
         r"(?:turn|switch|shut) (?:on|off) (?:the|my|our|all|everything)\b",
@@ -51,16 +61,6 @@ _ORDERS: dict[str, tuple[str, ...]] = {
         r"(?:dim|brighten) (?:the|my|our)\b",
         rf"(?:open|close|lock|unlock|start|stop|run|pause|empty|clean) (?:the|my|our) "
         rf"(?:[\w-]+ )?(?:{_DEVICE}|house|car|app)\b",
-    ),
-    "timer": (
-        rf"(?:set|create|make|start|pause|resume|restart|unpause|rename|snooze|change|move|cancel"
-        rf"|delete|stop|repeat|edit) (?:[\w'-]+ ){{0,5}}?{_CLOCKWORK}\b",
-        r"snooze\b",
-        r"wake (?:me|us|my|the)\b.*(?:\d|at|in|every|when|up|tomorrow)\b",
-    ),
-    "reminder": (
-        r"remind (?:me|us|my) (?:to|at|in|on|about|that|when|tomorrow|tonight|every|later"
-        r"|of the)\b",
     ),
     "media": (
         r"play (?!with\b|it cool|along|hide|around|on words|time\b|is\b)\S+",

@@ -157,6 +157,7 @@ def test_what_is_switched_off_says_so(text: str, off: str) -> None:
     [
         ("set an alarm every other blue moon", "timer"),
         ("remind me about the thing", "reminder"),
+        ("make an alarm called music lesson", "timer"),
         ("add jam to my list of lists", "lists"),
         ("turn the porch purple off", "home"),
         ("will it rain frogs", "weather"),
