@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assistant.intent.values.duration import find_durations
+from assistant.intent.values.moment import When
 from assistant.intent.values.number import find_numbers
 from assistant.intent.values.place import find_places
 from assistant.intent.values.recurrence import Recurrence, find_recurrences
 from assistant.intent.values.span import Span
 from assistant.intent.values.temperature import find_temperatures
-from assistant.intent.values.when import When, find_times
+from assistant.intent.values.when import find_times
 from assistant.intent.yes_no import leaning
 
 Row = dict[str, Any]

@@ -81,6 +81,9 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         return DayHit((today - timedelta((today.weekday() - day) % 7 or 7),), end)
     if relation == "this":
         dated = _match_dated_weekday(tokens, end, day, today)
+        if dated is not None and dated.yearless and dated.options:
+            fits = any(on.weekday() == day for on in dated.options)
+            return dated if fits else dated.in_year(today.year)
         return dated or DayHit((today + timedelta(ahead),), end)
     if word_at(tokens, end) == "after" and word_at(tokens, end + 1) == "next":
         return DayHit((today + timedelta((ahead or 7) + 7),), end + 2)

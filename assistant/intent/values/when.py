@@ -9,38 +9,24 @@ minutes and seconds ("in 3 hours") are elapsed time; days and longer keep the wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import replace
+from datetime import datetime, time, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
-from assistant.intent.values.calendar_day import DayHit, add_months, skip, year_at
+from assistant.intent.values.calendar_day import DayHit, skip, year_at
 from assistant.intent.values.cardinal import Tokens, word_at
-from assistant.intent.values.clock import Clock, ClockHit, match_clock
+from assistant.intent.values.clock import ClockHit, match_clock
 from assistant.intent.values.date import match_day
-from assistant.intent.values.day_part import USUAL_HOUR, match_day_part, settle
+from assistant.intent.values.day_part import match_day_part
 from assistant.intent.values.doubt import CUES, LINKS, Doubts, is_cue
 from assistant.intent.values.duration import Length, match_length
+from assistant.intent.values.moment import When, instant, move, resolve
 from assistant.intent.values.number import match_number
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import Token, fold, tokenize
 from assistant.intent.values.weekday import weekday_at
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """at: the moment, with the time zone of ``now``.
-
-    has_date: a day was named ("tomorrow", "in a week", "tonight").
-    has_time: a time of day or an exact distance was named; without it ``at`` is the
-        beginning of the day, or a usual hour of the part of the day that was named.
-    """
-
-    at: datetime
-    has_date: bool
-    has_time: bool
-
 
 _NOW = [
     phrase.split()
@@ -173,14 +159,14 @@ class _Reader:
                 end += 1
             elif word_at(self.tokens, end) == "from" and word_at(self.tokens, end + 1) == "now":
                 end += 2
-            return self._move(self.now, length, 1), end
+            return move(self.now, length, 1), end
         word, follow = word_at(self.tokens, end), word_at(self.tokens, end + 1)
         if word == "from" and follow in ("now", "right"):
-            return self._move(self.now, length, 1), end + (2 if follow == "now" else 3)
+            return move(self.now, length, 1), end + (2 if follow == "now" else 3)
         if word in ("later", "hence"):
-            return self._move(self.now, length, 1), end + 1
+            return move(self.now, length, 1), end + 1
         if word in ("ago", "earlier"):
-            return self._move(self.now, length, -1), end + 1
+            return move(self.now, length, -1), end + 1
         if word in ("before", "after", "from", "on"):
             return self._around(length, word, end)
         return None
@@ -214,7 +200,7 @@ class _Reader:
         named = word_at(self.tokens, at + 2) in ("today", "tomorrow") or weekday is not None
         if day is None or not day.options or not named:
             return None
-        return When(_instant(day.options[0], time(23, 59, 59), self.now), True, True), day.end
+        return When(instant(day.options[0], time(23, 59, 59), self.now), True, True), day.end
 
     def _working_days(self, i: int, forward: bool) -> Hit | None:
         """Reads "in four business days", "3 working days from now"."""
@@ -236,12 +222,12 @@ class _Reader:
             day += timedelta(1)
             left -= day.weekday() < 5
         wall = self.now.timetz().replace(tzinfo=None)
-        return When(_instant(day, wall, self.now), True, True), end
+        return When(instant(day, wall, self.now), True, True), end
 
     def _around(self, length: Length, word: str, at: int) -> Hit | None:
         """A length before or after another moment, or, at the end, before or after now."""
         if word in ("before", "after") and word_at(self.tokens, at + 1) in ("", ".", ",", "!"):
-            return self._move(self.now, length, -1 if word == "before" else 1), at + 1
+            return move(self.now, length, -1 if word == "before" else 1), at + 1
         if word == "on" and (length.seconds or length.months):
             return None
         anchor = self.pieces(at + 1, bare=True)
@@ -252,21 +238,8 @@ class _Reader:
             return None, end
         if word == "from" and length.seconds and not when.has_time:
             return None  # "3 minutes from today"
-        moved = self._move(when.at, length, -1 if word == "before" else 1)
+        moved = move(when.at, length, -1 if word == "before" else 1)
         return When(moved.at, True, when.has_time or bool(length.seconds)), end
-
-    def _move(self, start: datetime, length: Length, sign: int) -> When:
-        days, part_of_day = divmod(length.days, 1)
-        months, part_of_month = divmod(length.months, 1)
-        seconds = length.seconds + part_of_day * 86_400 + part_of_month * 30 * 86_400
-        moved = start
-        if days or months:
-            day = add_months(start.date(), sign * int(months)) + timedelta(sign * int(days))
-            moved = _instant(day, start.timetz().replace(tzinfo=None), start)
-        if seconds:
-            elapsed = timedelta(seconds=float(seconds * sign))
-            moved = (moved.astimezone(UTC) + elapsed).astimezone(start.tzinfo)
-        return When(moved, bool(days or months), True)
 
     def _distant_day(self, i: int) -> DayHit | None:
         """Reads "in two days", "a week from tomorrow": a distance in days as a day."""
@@ -314,7 +287,7 @@ class _Reader:
             return None
         if end == i:
             return None
-        return self._resolve(clock.clock if clock else None, day, part), end
+        return resolve(self.now, clock.clock if clock else None, day, part), end
 
     def _surely(self, hit: Mark | None) -> Mark | None:
         """None for "7 percent" and "the first floor", which are no times."""
@@ -351,58 +324,6 @@ class _Reader:
             i += 1
         return i
 
-    def _resolve(self, clock: Clock | None, day: DayHit | None, part: str) -> When | None:
-        if clock is None:
-            return self._whole_day(day, part)
-        settled = settle(clock, part) if part else clock
-        if settled is None or (day is not None and not day.options):
-            return None
-        choices = settled.readings()
-        here, zone = self.now.astimezone(UTC), self.now.tzinfo
-        if day is None:
-            near = (self.now.date() + timedelta(shift) for shift in (-1, 0, 1))
-            moments = [moment for on in near for moment in self._moments(choices, on)]
-            soonest = min(moment for moment in moments if moment > here)
-            return When(soonest.astimezone(zone), False, True)
-        if len(choices) > 1 and clock.hour == 12:
-            choices = choices[-1:]  # "tomorrow at 12" is noon
-        for option in day.options:
-            moments = self._moments(choices, option)
-            if len(day.options) == 1 and option != self.now.date():
-                return When(moments[0].astimezone(zone), True, True)
-            ahead = [moment for moment in moments if moment > here]
-            if ahead:
-                return When(ahead[0].astimezone(zone), True, True)
-        return When(moments[-1].astimezone(zone), True, True)
-
-    def _moments(self, choices: tuple[Clock, ...], day: date) -> list[datetime]:
-        """In UTC, in order; a time that comes twice gives both."""
-        moments: set[datetime] = set()
-        for clock in choices:
-            wall = time(clock.hour % 24, clock.minute, clock.second)
-            first = _instant(day + timedelta(clock.hour // 24), wall, self.now)
-            moments.add(first.astimezone(UTC))
-            second = first.replace(fold=1)
-            if second.utcoffset() != first.utcoffset():
-                moments.add(second.astimezone(UTC))
-        return sorted(moments)
-
-    def _whole_day(self, day: DayHit | None, part: str) -> When | None:
-        hour = USUAL_HOUR[part] if part else 0
-        if day is None:
-            clock = Clock(hour)
-            resolved = self._resolve(clock, None, "")
-            return resolved and When(resolved.at, False, False)
-        options = day.options
-        if not options:
-            return None
-        if day.skip_today and options[0] == self.now.date() and not part:
-            options = options[1:]
-        at = _instant(options[0], time(hour), self.now)
-        if part and len(options) > 1 and at <= self.now:
-            at = _instant(options[1], time(hour), self.now)
-        return When(at, True, False)
-
 
 _OWNERS = frozenset(
     """today tomorrow yesterday tonight morning afternoon evening night monday tuesday wednesday
@@ -425,9 +346,3 @@ def _unowned(tokens: Tokens, i: int) -> Token:
 def _in_week_of(day: DayHit, weekday: int, end: int) -> DayHit:
     on = day.options[0]
     return DayHit((on + timedelta(weekday - on.weekday()),), end)
-
-
-def _instant(day: date, wall: time, now: datetime) -> datetime:
-    """Local wall time on a day in now's zone; a skipped time moves forward by the gap."""
-    local = datetime.combine(day, wall, tzinfo=now.tzinfo)
-    return local.astimezone(UTC).astimezone(now.tzinfo)
