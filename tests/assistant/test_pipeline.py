@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ from assistant.events import (
     WakeDetected,
 )
 from assistant.state import State
+from assistant.tts.base import Speech
 from tests.assistant.room import Room
 
 
@@ -73,6 +74,28 @@ def test_one_turn_from_wake_word_to_idle(room: Callable[..., Room]) -> None:
     assert times == sorted(times)
     assert "It's" in r.log.of(Reply)[0].text
     assert r.voice.said
+
+
+class PacedVoice(BeepVoice):
+    """Notes how fast it was to speak."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.speeds: list[float] = []
+
+    def synthesize(self, text: str, *, speed: float = 1.0) -> Iterator[Speech]:
+        self.speeds.append(speed)
+        return super().synthesize(text, speed=speed)
+
+
+def test_the_voice_speaks_as_slowly_as_it_was_asked_to(room: Callable[..., Room]) -> None:
+    cfg = Config.model_validate({"turn": {"followup_ms": 0}, "tts": {"speed": 1.2}})
+    voice = PacedVoice()
+    r = room(["Speak slower, please."], cfg=cfg, voice=voice)
+    r.command()
+    r.log.wait(TurnEnded, outcome="answered")
+    assert voice.speeds
+    assert all(0.5 < speed < 1.2 for speed in voice.speeds)
 
 
 def test_a_complete_command_ends_the_turn_early(room: Callable[..., Room]) -> None:
