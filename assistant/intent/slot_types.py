@@ -14,10 +14,13 @@ from typing import Any
 
 from assistant.intent import chance_slots, maths_slots, time_slots
 from assistant.intent.list_slots import goods, items, list_name
+from assistant.intent.values.colour import parse_colour
 from assistant.intent.values.duration import UNITS_BY_WORD, find_duration, parse_duration
+from assistant.intent.values.money import parse_money
 from assistant.intent.values.number import find_numbers, parse_number
 from assistant.intent.values.ordinal import parse_ordinal
 from assistant.intent.values.percent import parse_percent
+from assistant.intent.values.temperature import parse_temperature
 from assistant.intent.values.when import parse_time
 
 Parser = Callable[[str, datetime], Any]
@@ -118,7 +121,9 @@ def which(text: str, now: datetime) -> dict[str, Any] | None:
         place = _PLACES[words]
         return {"which": place} if place else {}
     nth = parse_ordinal(words)
-    if nth is not None and 0 < nth <= MAX_PLACE:
+    # nobody has so many timers that the "sixty second" one would be a place
+    length = parse_duration(words) if nth else None
+    if nth is not None and 0 < nth <= MAX_PLACE and length is None:
         return {"which": nth}
     named = label(text, now)
     found = {"name": named} if named else timed(text, now)
@@ -238,7 +243,24 @@ _PLACES = {
     **dict.fromkeys(("current", "running", "active", "only"), ""),
 }
 
+
+def money(text: str, now: datetime) -> dict[str, Any] | None:
+    """A sum of money: its ``amount`` and its ``currency`` (ISO 4217)."""
+    found = parse_money(text)
+    return {"amount": found.amount, "currency": found.currency} if found else None
+
+
+def temperature(text: str, now: datetime) -> int | float | None:
+    """Degrees; a bare number counts ("set it to 21")."""
+    found = parse_temperature(text)
+    return found.degrees if found else parse_number(text)
+
+
 PARSERS: dict[str, Parser] = {
+    "colour": lambda text, now: parse_colour(text),
+    "money": money,
+    "ordinal": lambda text, now: parse_ordinal(text),
+    "temperature": temperature,
     "day": time_slots.day,
     "moment": time_slots.moment,
     "recurring": time_slots.recurring,
