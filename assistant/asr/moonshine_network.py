@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assistant.asr.moonshine_search import Beam, Unguided, search
 from assistant.asr.moonshine_tokens import END, START, Tokens, read_tokens
+from assistant.asr.numbers import other_numbers
 from assistant.asr.phrase_trie import PhraseTrie
 from assistant.asr.token_graph import TokenGraph
 from assistant.errors import AsrError, ModelError, PackageError
@@ -53,9 +54,16 @@ SENTENCE_BEAMS = 3
 SURE_WITHOUT_WORDS = -0.1
 """As ``SURE_ENOUGH``, when there are words that are likely now."""
 
-FARTHEST = 0.4
+FARTHEST = 0.8
 """How much less likely than the text heard freely a sentence may be, in natural logarithms by
-token, where much else may be said too."""
+token, where much else may be said too.
+
+Of 117 commands over kitchen noise at 5 dB it puts 30 right that were misheard and none wrong;
+commands with made-up names lie within 0.7, talk and read speech begin at 1.0.
+"""
+
+FARTHEST_OTHER_NUMBER = 0.25
+"""As above when another number was heard freely: nobody's ten minutes become five."""
 
 FARTHEST_ALONE = 1.3
 """As above where nothing else is said.
@@ -173,7 +181,7 @@ class Network:
             if freely.last != END or not sentences.takes(freely.tokens[:-1]):
                 decoder = Decoder(self, hidden, ones)
                 led = search(decoder.advance, sentences, SENTENCE_BEAMS, limit)
-            if led is not None and is_near(led, freely, alone):
+            if led is not None and self._is_near(led, freely, alone):
                 return self._decoded(led, freely, expected=True)
         if freely.mean < (SURE_ENOUGH if words is None else SURE_WITHOUT_WORDS):
             decoder = Decoder(self, hidden, ones)
@@ -183,12 +191,22 @@ class Network:
                 freely = searched
         return self._decoded(freely, freely)
 
+    def _is_near(self, led: Beam, freely: Beam, alone: bool) -> bool:
+        """Whether one of the sentences was said, judged by what was heard freely."""
+        farthest, unlikely = (FARTHEST_ALONE, UNLIKELY_ALONE) if alone else (FARTHEST, UNLIKELY)
+        if not alone and other_numbers(self._text(freely), self._text(led)):
+            farthest = FARTHEST_OTHER_NUMBER
+        return led.mean >= unlikely and freely.total - led.total <= farthest * len(led.tokens)
+
+    def _text(self, beam: Beam) -> str:
+        return self.tokens.text([t for t in beam.tokens if t != END])
+
     def decode(self, inputs: dict[str, Any]) -> tuple[list[str], list[NDArray[np.float32]]]:
         """One step of the decoder: the names of its outputs, the outputs."""
         return self._outputs, self._decoder.run(self._outputs, inputs)
 
     def _decoded(self, beam: Beam, freely: Beam, expected: bool = False) -> Decoded:
-        text = self.tokens.text([t for t in beam.tokens if t != END])
+        text = self._text(beam)
         start = float(np.mean(freely.logprobs[:FIRST_TOKENS]))
         return Decoded(text, np.array(beam.logprobs), beam.last == END, start, expected)
 
@@ -264,12 +282,6 @@ class Decoder:
             if ".decoder." in name or name not in self._outputs:
                 self._outputs[name] = output
         return np.asarray(found[0][:, -1])
-
-
-def is_near(led: Beam, freely: Beam, alone: bool) -> bool:
-    """Whether one of the sentences was said, judged by what was heard freely."""
-    farthest, unlikely = (FARTHEST_ALONE, UNLIKELY_ALONE) if alone else (FARTHEST, UNLIKELY)
-    return led.mean >= unlikely and freely.total - led.total <= farthest * len(led.tokens)
 
 
 def _past_name(output: str) -> str:

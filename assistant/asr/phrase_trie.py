@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 from assistant.asr.moonshine_search import Choice
 from assistant.asr.moonshine_tokens import Tokens
 
-LIFT = 1.0
-"""Added to the log probability of each token of a phrase."""
+LIFT = 1.5
+"""Added to the log probability of each token of a phrase.
+
+Of eight commands with made-up names three are heard without, six with it; with seventy phrases
+that nobody says read speech has no more errors than without.
+"""
 
 DEEPER = 0.25
 """Added more for each token after the first: a long way into a phrase is hardly chance."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assistant.asr.moonshine_search import Choice
 from assistant.asr.moonshine_tokens import END
+from assistant.asr.numbers import DIGITS
 from assistant.asr.sentences import FREE, WordNetwork
 
 Spell = Callable[[str], tuple[int, ...]]
@@ -19,15 +20,6 @@ PAUSES = (",", ".")
 
 STOPS = ("?", "!")
 """The same at the end; a full stop may be either."""
-
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-    " fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-DIGITS = {word: str(i) for i, word in enumerate(_ONES)} | {
-    word: str(10 * i) for i, word in enumerate(_TENS, start=2)
-}
 
 
 @dataclass(slots=True)

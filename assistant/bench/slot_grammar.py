@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
+from assistant.asr.numbers import DIGITS
 from assistant.asr.sentences import Sentences, WordNetwork
-from assistant.asr.token_graph import DIGITS
 from assistant.errors import InputFileError
 from assistant.intent.base import Intent
 from assistant.intent.normalize import normalize
