@@ -23,7 +23,7 @@ _NO_NAME = frozenset(
     about of from than then so too very more less again please now later today tomorrow music sound
     volume alarm alarms timer timers reminder reminders way mind time on off out up down in at
     charm waterworks heat eyes brain everybody all your mode account voice
-    by percent % whole""".split()
+    by percent % whole round around through over under behind""".split()
 )
 _NO_WHOLE_NAME = frozenset(("room", "rooms", "house", "home", "place", "world", "light", "lights"))
 
