@@ -98,11 +98,9 @@ class Reader:
             if found is not None:
                 return found
         whole = self._understander.exactly(text)
-        if whole is None and guess:
-            whole = self._understander.understand(text)
-        if whole is not None and whole.source == "grammar":
+        if whole is not None:
             return Reading((whole,))
-        parts = several(text, self._exactly)
+        parts = several(text, self._understander.exactly)
         if parts:
             return Reading(parts)
         if done is not None:
@@ -111,8 +109,7 @@ class Reader:
                 return found
             if hangs.denies and not hangs.rest and done.outcome.undo is not None:
                 return Reading(asks="Shall I undo that?")
-        if whole is None:
-            whole = _courtesy(text)
+        whole = _courtesy(text) or (self._understander.understand(text) if guess else None)
         return Reading((whole,)) if whole is not None else None
 
     def unanswered(self, text: str) -> str:
@@ -168,7 +165,7 @@ class Reader:
         """A whole command after "no": "no, turn on the radio"."""
         if not hangs.denies or not hangs.rest:
             return None
-        found = self._exactly(hangs.rest)
+        found = self._understander.exactly(hangs.rest)
         if found is None:
             return None
         same = found.name.split(".")[0] == done.intent.name.split(".")[0]
@@ -176,10 +173,6 @@ class Reader:
 
     def _undoable(self, done: Done, found: Intent) -> bool:
         return done.outcome.undo is not None and not self._registry.overrides(done.intent, found)
-
-    def _exactly(self, text: str) -> Intent | None:
-        found = self._understander.exactly(text)
-        return found if found is not None and found.source == "grammar" else None
 
 
 def _courtesy(text: str) -> Intent | None:
