@@ -89,6 +89,11 @@ def test_asks_what_and_when_and_takes_the_bare_answer(talk: Talk) -> None:
     )
 
 
+def test_courtesy_that_belongs_to_the_task_stays(talk: Talk) -> None:
+    for said in ("remind me at five to say thank you", "please remind me at five to say thank you"):
+        assert talk.reply(said).endswith(": say thank you.")
+
+
 @pytest.mark.parametrize(
     "said",
     ["what time is it", "never mind", "how are you", "set a timer for five minutes", "who are you"],
