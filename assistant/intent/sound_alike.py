@@ -169,13 +169,30 @@ def _alignment(
         rest = _alignment(one, other, i + here, j + there, known)
         if rest is _IMPOSSIBLE:
             continue
-        left, right = "".join(one[i : i + here]), "".join(other[j : j + there])
-        like, length = _alike(left, right), max(len(left), len(right))
+        like, length = _group_alike(one[i : i + here], other[j : j + there])
         option = (rest[0] + like * length, min(rest[1], like), rest[2] + length)
         if best is _IMPOSSIBLE or sum(_shares(option)) > sum(_shares(best)):
             best = option
     known[i, j] = best
     return best
+
+
+def _group_alike(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[float, int]:
+    """The likeness of words that stand for each other, and the longer one's length.
+
+    A word that is like a part of the others leaves a word over: "conditioner" is not "air
+    conditioner".
+    """
+    left, right = "".join(one), "".join(other)
+    like, length = _alike(left, right), max(len(left), len(right))
+    if len(one) != len(other) and left != right:
+        word, parts = (left, other) if len(one) == 1 else (right, one)
+        if any(_alike(word, part) >= LEAST for part in parts):
+            like = min(like, _WORD_LEFT_OVER)
+    return like, length
+
+
+_WORD_LEFT_OVER = 0.5
 
 
 def _shares(aligned: _Aligned) -> tuple[float, float]:

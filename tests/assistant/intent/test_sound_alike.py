@@ -54,6 +54,8 @@ def test_what_was_misheard_is_alike(said: str, name: str) -> None:
         ("fourteen", "forty"),
         ("tv", "tv mute"),
         ("living room", "living room fan"),
+        ("conditioner", "air conditioner"),
+        ("big thermostat", "thermostat"),
         ("back door", "front door"),
         ("upstairs lights", "downstairs lights"),
         ("bedroom", "bathroom"),
