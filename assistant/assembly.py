@@ -43,8 +43,10 @@ class Assembly:
     troubles: what does not work while the rest does; for the caller to show.
     """
 
-    def __init__(self, cfg: Config, *, clock: Clock | None = None) -> None:
+    def __init__(self, cfg: Config, *, clock: Clock | None = None, lasting: bool = False) -> None:
         """Opens the state and the skills; models are loaded when they are first needed.
+
+        lasting: it is the service, which says in the home that it is there.
 
         Raises StateError, IntentError.
         """
@@ -54,6 +56,8 @@ class Assembly:
         self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
         self.home = home.create(cfg.home)
         if self.home is not None:
+            if lasting:
+                self.home.announce()
             self.home.start()
         self.registry = Registry.load(cfg, self.state, self.home)
         self.llm = self._language_model()

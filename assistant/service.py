@@ -210,7 +210,7 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
 
     def make() -> Runnable:
         nonlocal assembly, pipeline
-        assembly = Assembly(cfg)
+        assembly = Assembly(cfg, lasting=True)
         assembly.bus.subscribe(events)
         assembly.bus.subscribe(service.status)
         if args.json:

@@ -82,6 +82,9 @@ class Home(ABC):
     def start(self) -> None:
         """Begins to connect in the background; never blocks and never fails."""
 
+    def announce(self) -> None:  # noqa: B027 (most homes have no place for it)
+        """Before ``start``: this device is here to stay, and says so where that is set."""
+
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """What is known now, at once; empty while nothing is known."""

@@ -28,9 +28,15 @@ _BAD_LOGIN = ("Bad user name or password", "Not authorized")
 class Broker:
     """Made anew for each connection, so that nothing is sent later than it was meant."""
 
-    def __init__(self, cfg: MqttConfig, on_message: Callable[[str, bytes], None]) -> None:
+    def __init__(
+        self,
+        cfg: MqttConfig,
+        on_message: Callable[[str, bytes], None],
+        availability_topic: str = "",
+    ) -> None:
         """on_message: takes topic and payload, on a thread of the connection's own.
 
+        availability_topic: where it says that it is there, "" nowhere.
         Raises PackageError, and LinkError when the password or a certificate cannot be read.
         """
         try:
@@ -45,6 +51,7 @@ class Broker:
         self._cfg = cfg
         self._where = f"{cfg.host}:{cfg.port}"
         self._on_message = on_message
+        self._availability = availability_topic
         self._answered = threading.Event()
         self._subscribed = threading.Event()
         self._over = threading.Event()
@@ -65,8 +72,8 @@ class Broker:
                 raise LinkError(
                     "The broker's certificate authority cannot be read.", hint
                 ) from error
-        if cfg.availability_topic:
-            client.will_set(cfg.availability_topic, "offline", qos=1, retain=True)
+        if availability_topic:
+            client.will_set(availability_topic, "offline", qos=1, retain=True)
         self._client: Client = client
 
     def open(self, topics: Iterable[str]) -> None:
@@ -95,8 +102,8 @@ class Broker:
             raise LinkError(f"The broker at {self._where} refuses: {self._refusal}.")
         if self.subscribe(topics) and not self._subscribed.wait(OPEN_S):
             raise LinkError(f"The broker at {self._where} does not answer.")
-        if cfg.availability_topic:
-            self._client.publish(cfg.availability_topic, "online", qos=1, retain=True)
+        if self._availability:
+            self._client.publish(self._availability, "online", qos=1, retain=True)
 
     def subscribe(self, topics: Iterable[str]) -> bool:
         """Without waiting; may be called from ``on_message``. False for no topics."""
@@ -125,8 +132,8 @@ class Broker:
 
     def close(self) -> None:
         """May be called from any thread."""
-        if self._cfg.availability_topic and self._client.is_connected():
-            self.publish_retained(self._cfg.availability_topic, "offline")
+        if self._availability and self._client.is_connected():
+            self.publish_retained(self._availability, "offline")
         self._client.disconnect()
         self._over.set()
         self._client.loop_stop()

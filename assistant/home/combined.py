@@ -15,6 +15,10 @@ class Combined(Home):
         """homes: what the first of them has too is not taken from the others."""
         self._homes = tuple(homes)
 
+    def announce(self) -> None:
+        for home in self._homes:
+            home.announce()
+
     def start(self) -> None:
         for home in self._homes:
             home.start()

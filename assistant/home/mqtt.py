@@ -54,9 +54,13 @@ class Mqtt(Home):
         self._version = 0
         self._broker: Broker | None = None
         self._lost = True
+        self._announces = False
         self._bridge_told = threading.Event()
         rooms = {area_id(d.area): d.area for d in cfg.devices.values() if d.area}
         self._set_devices([], rooms)
+
+    def announce(self) -> None:
+        self._announces = True
 
     def start(self) -> None:
         self._keeper.start()
@@ -109,7 +113,8 @@ class Mqtt(Home):
 
     def _session(self) -> None:
         try:
-            broker = Broker(self._cfg, self._take)
+            topic = self._cfg.availability_topic if self._announces else ""
+            broker = Broker(self._cfg, self._take, topic)
         except PackageError as error:
             raise LinkError(error.message, error.hint, until=lambda: False) from error
         try:

@@ -58,6 +58,7 @@ class HomeSkill(Skill):
     def __init__(self, cfg: Config, state: State) -> None:
         self._confirm = cfg.skills.home.confirm
         self._players = Players(cfg.skills.media)
+        self._media = cfg.skills.media.enabled
         self._area = cfg.home.area
         self._state = state
         self._later = Later(state, self._do_later)
@@ -129,6 +130,8 @@ class HomeSkill(Skill):
         return [*words, *self.phrases]
 
     def _handle(self, name: str, slots: Mapping[str, Any], turn: TurnContext) -> Outcome:
+        if name in MEDIA_INTENTS and not self._media:
+            raise SkillError("media.off", "Sorry, I can't do that here.")
         if name in MEDIA_INTENTS:
             return self._players.handle(name, slots, self.home, self._resolver(turn))
         home = self._home()

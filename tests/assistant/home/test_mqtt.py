@@ -56,9 +56,13 @@ def devices(broker: Mosquitto) -> Iterator[Devices]:
 
 
 @contextmanager
-def connected(port: int, confirm_s: float = 3.0, **settings: Any) -> Iterator[Mqtt]:
+def connected(
+    port: int, confirm_s: float = 3.0, lasting: bool = False, **settings: Any
+) -> Iterator[Mqtt]:
     cfg = MqttConfig.model_validate({"host": "127.0.0.1", "port": port, **settings})
     home = Mqtt(cfg, confirm_s=confirm_s, reconnect_s=0.1)
+    if lasting:
+        home.announce()
     home.start()
     home.settle(10)
     try:
@@ -271,8 +275,11 @@ def test_a_bridge_that_tells_nonsense(broker: Mosquitto, devices: Devices) -> No
 
 def test_says_that_it_is_there(broker: Mosquitto, devices: Devices) -> None:
     topic = "rooms/kitchen/assistant"
-    with connected(broker.port, availability_topic=topic):
+    with connected(broker.port, lasting=True, availability_topic=topic):
         assert devices.wait(topic) == ["online"]
+        # a command beside the service says nothing of its own coming and going
+        with connected(broker.port, availability_topic=topic):
+            pass
     assert devices.wait(topic, 2) == ["online", "offline"]
     devices.tell(topic, "", retain=True)
 
