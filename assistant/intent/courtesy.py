@@ -88,7 +88,7 @@ _SUFFIXES = _phrases(
     "for me", "could|can|would|will you *|please", "would you mind", "right away|now *|please",
     "now please", "as soon as possible", "if that is okay|ok|alright|all_right|fine",
     "if it is not too much trouble", "if it is not a problem", "if you would be so kind",
-    "if you like|will", "got it", "for a second|moment", "as well",
+    "if you like|will", "got it", "for a moment", "as well",
 )  # fmt: skip
 # At the end of "play ..." or "add ..." these may be a part of what is named.
 _SUFFIXES_OF_ORDERS = _phrases(
