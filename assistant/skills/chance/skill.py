@@ -6,12 +6,21 @@ import random
 import re
 
 from assistant.config import Config
+from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.intent.normalize import normalize
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.marks import valued
 from assistant.state import State
 
+KINDS = {
+    "dice": ("dice",),
+    "span": ("span",),
+    "options": ("both",),
+    "count": ("number",),
+    "high": ("number",),
+}
 READ_OUT = 10
 """More dice than these are only added up."""
 
@@ -40,12 +49,15 @@ class ChanceSkill(Skill):
         self._rng = rng or random.SystemRandom()
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = valued(intent, turn.now(), KINDS)
         slots = intent.slots
         if intent.name == "chance.dice":
-            return Outcome(self._dice(int(slots["count"]), int(slots["sides"])))
+            return Outcome(self._dice(int(slots.get("count", 1)), int(slots.get("sides", 6))))
         if intent.name == "chance.coin":
             return self._coins(slots.get("count", 1))
         if intent.name == "chance.pick":
+            if not slots.get("options"):
+                raise SkillError("chance.options", "I didn't catch what there is to choose from.")
             choice = str(self._rng.choice(slots["options"]))
             return Outcome(f"{choice[:1].upper()}{choice[1:]}.")
         low, high = int(slots.get("low", 1)), int(slots.get("high", 100))

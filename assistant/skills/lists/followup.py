@@ -38,6 +38,7 @@ _OF_IT = (
 )  # fmt: skip
 _IT = r"(?:it|that|there|that list|the list|this list)"
 _WITH_IT = (
+    ("lists.clear", re.compile(rf"(?:clear|empty|wipe|erase) {_IT}")),
     ("lists.add", re.compile(rf"(?:add|put|write) (?P<items>.+?)(?: (?:to|on|onto|in) {_IT})?")),
     (
         "lists.remove",
@@ -52,6 +53,9 @@ _WITH_IT = (
     ),
 )
 """What is said of the list that was just spoken of."""
+
+_PHRASE = frozenset("to into on in up down out off away together".split())
+"""In "add insult to injury" and "put the kettle on" the words are no items."""
 
 _NO_ITEM = frozenset(
     """i you he she it we they me him her us them this that these those what who where when why how
@@ -104,6 +108,9 @@ def _of_list(last: Intent, text: str) -> Intent | None:
             continue
         if "items" not in found.groupdict():
             return Intent(name, slots)
+        bare = name == "lists.add" and found.end("items") == len(words)
+        if bare and (not words.startswith("add ") or _PHRASE & set(found["items"].split())):
+            return None
         items = _items(found["items"], text)
         return Intent(name, {"items": items, **slots}) if items else None
     return None

@@ -21,11 +21,14 @@ from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.lists.find import matching, plural, same, without
 from assistant.skills.lists.followup import revised
 from assistant.skills.lists.store import Item, Store
+from assistant.skills.marks import valued
 from assistant.state import State
 
 SHOPPING, TO_DO = "shopping", "to-do"
 MAX_LINES = 500
 MAX_LISTS = 100
+KINDS = {"items": ("items",), "list": ("list_name", "name")}
+NEED_ITEMS = ("lists.add", "lists.remove", "lists.tick", "lists.check")
 PAGE = 8
 """So many items are read at once; what is left over is offered."""
 
@@ -63,6 +66,9 @@ class ListsSkill(Skill):
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = valued(intent, turn.now(), KINDS)
+        if intent.name in NEED_ITEMS and not intent.slots.get("items"):
+            raise SkillError("lists.items", "I didn't catch what you mean.")
         return self._actions[intent.name](intent)
 
     def complete(
@@ -85,7 +91,7 @@ class ListsSkill(Skill):
         return None if sure is None else Intent(expects, {**known, "sure": sure})
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
-        return revised(last, text, turn.now())
+        return revised(valued(last, turn.now(), KINDS), text, turn.now())
 
     def vocabulary(self) -> list[str]:
         lists = [f"{name} list" for name in self._store.names()]

@@ -21,6 +21,7 @@ _OPERATOR = re.compile(
     r"|cubed|[-+*/^])"
 )
 _THAT = re.compile(r"\b(?:that|it|this|the result|the answer)\b")
+_PERCENT = re.compile(r"[\w. -]{1,30}(?:percent|per cent| ?%)")
 _INTO = re.compile(r"^(?:(?:in|into|to|as) )?(?P<unit>.+)$")
 
 
@@ -37,13 +38,27 @@ def _sum(before: str, text: str) -> Intent | None:
     words = strip_courtesy(normalize(text))
     while match := _ASK.match(words):
         words = words[match.end() :]
-    if _OPERATOR.match(words):
+    if (other := _in_its_place(before, words)) is not None:
+        new = other
+    elif _OPERATOR.match(words):
         new = f"({before}) {words}"
     elif _THAT.search(words):
         new = _THAT.sub(f"({before})", words, count=1)
     else:
         return None
     return Intent("maths.sum", {"sum": new}) if parse_figure(new) is not None else None
+
+
+def _in_its_place(before: str, words: str) -> str | None:
+    """The sum with another part: "and of 120", "what about 20 percent"."""
+    for lead in ("what about ", "how about ", "make it ", "make that "):
+        words = words.removeprefix(lead)
+    part, of, whole = before.partition(" of ")
+    if not of:
+        return None
+    if words.startswith("of "):
+        return f"{part} {words}"
+    return f"{words} of {whole}" if _PERCENT.fullmatch(words) else None
 
 
 def _conversion(last: Intent, text: str, now: datetime) -> Intent | None:

@@ -10,11 +10,13 @@ from assistant.intent.base import Intent
 from assistant.intent.formula import Number, Term, parse_figure
 from assistant.intent.units import MONEY, UNITS, Unit, convert, meant_together, partner
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.marks import valued
 from assistant.skills.maths import wording
 from assistant.skills.maths.evaluate import evaluate
 from assistant.skills.maths.followup import revised
 from assistant.state import State
 
+KINDS = {"sum": ("figure",), "measure": ("measure",), "to": ("unit",), "unit": ("unit",)}
 NO_RATES = "I have no exchange rates, so I can't convert money."
 
 
@@ -39,6 +41,9 @@ class MathsSkill(Skill):
         pass
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = valued(intent, turn.now(), KINDS)
+        if not (intent.slots.keys() & {"sum", "amount"}):
+            raise SkillError("maths.numbers", "I didn't catch the numbers.")
         if intent.name == "maths.sum":
             return Outcome(_sum(str(intent.slots["sum"])))
         amount = _exact(intent.slots["amount"])
@@ -54,7 +59,7 @@ class MathsSkill(Skill):
         return Outcome(_conversion(amount, unit, other))
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
-        return revised(last, text, turn.now())
+        return revised(valued(last, turn.now(), KINDS), text, turn.now())
 
 
 def _sum(text: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from assistant.config import Config
 from assistant.intent.base import Intent
 from assistant.intent.followup import followup
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.slot_types import level as level_slots
 from assistant.intent.values.percent import parse_percent
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.marks import valued
 from assistant.state import State
 
+KINDS = {"level": ("level",), "step": ("percent",)}
 SPEEDS = (0.6, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5)
 """Steps of "slower" and "faster", as factors of the speed in the configuration."""
 
@@ -54,6 +59,7 @@ class VolumeSkill(Skill):
         self._state = state
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        intent = valued(intent, turn.now(), KINDS)
         level, muted = read_volume(self._state, self._default)
         what = intent.name.removeprefix("volume.")
         if what in ("slower", "faster", "normal"):
@@ -63,6 +69,8 @@ class VolumeSkill(Skill):
         if what in ("mute", "unmute"):
             return self._keep(what, level, what == "mute", "Sound off." if what == "mute" else "")
         if what == "set":
+            if "level" not in intent.slots:
+                return Outcome("To what level?", question=True, expects=intent.name)
             wanted = round(intent.slots["level"])
             if "said" in intent.slots:
                 reply = f"The volume goes from 0 to 100, so I set it to {wanted}."
@@ -76,9 +84,17 @@ class VolumeSkill(Skill):
         limit = "maximum" if inside else "minimum"
         return self._keep(what, inside, False, f"Volume {inside}, that's the {limit}.")
 
+    def complete(
+        self, expects: str, text: str, known: dict[str, Any], now: datetime
+    ) -> Intent | None:
+        slots = level_slots(strip_courtesy(normalize(text)).removeprefix("to "), now)
+        return Intent(expects, slots) if slots else None
+
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         do = last.name.removeprefix("volume.")
         said = followup(text)
+        if do == "set" and said.kind in ("more", "less"):
+            return Intent("volume.up" if said.kind == "more" else "volume.down")
         if do in _OPPOSITE and said.kind in ("again", "more"):
             return last
         if do in _OPPOSITE and said.kind == "less":
