@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,16 +70,12 @@ class Context:
         """
         if intent.name not in _ABOUT_THE_QUESTION:
             self._question = None
-        if outcome.expects:
-            self._question = Question(
-                outcome.expects, outcome.reply, self._clock(), dict(outcome.known)
-            )
         if not intent.name.startswith("system.") or outcome.action is not None:
             self._done = Done(intent, outcome, self._clock())
 
-    def ask(self, expects: str, text: str) -> None:
-        """A question of the conversation itself."""
-        self._question = Question(expects, text, self._clock())
+    def ask(self, expects: str, text: str, known: Mapping[str, Any] | None = None) -> None:
+        """A question whose answer completes the intent ``expects``."""
+        self._question = Question(expects, text, self._clock(), dict(known or {}))
 
     def ask_again(self) -> None:
         """The open question is asked a second time."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assistant.dialogue.context import Context
+from assistant.dialogue.ellipsis import in_full
 from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.honesty import honest
 from assistant.dialogue.itself import about_itself
@@ -120,6 +121,8 @@ class Manager:
         if question is not None and (again := self._reader.unanswered(text)):
             self._context.ask_again()
             return self._ask(turn, question.expects, again)
+        exchanges = self._history.exchanges()
+        text = in_full(text, exchanges[-1].user if exchanges else "")
         facts = self._facts(text)
         done = self._context.done
         self._context.talked()
@@ -129,7 +132,7 @@ class Manager:
         if refusal := unable(text, self._registry.skills):
             return self._plain(turn, NONE, refusal, "not_understood")
         if asks_about_oneself(text):
-            told = recall(text, self._history.exchanges())
+            told = recall(text, exchanges)
             return self._plain(turn, TALK, told or NOT_TOLD, "answered")
         if self._llm is None:
             return self._plain(turn, NONE, NOT_UNDERSTOOD, "not_understood")
@@ -204,9 +207,7 @@ class Manager:
 
     def _act(self, reading: Reading, text: str, turn: int) -> Answer:
         if reading.undo_first:
-            undone = self._registry.handle(Intent("system.undo"), self._turn_context(text))
-            if not undone.ok:
-                log.info("what is corrected could not be undone")
+            self._undo_last()
         # what asks for something comes last, so that its answer finds it
         intents = sorted(reading.intents, key=lambda intent: intent.asks)
         outcomes = [self._do(intent, text, turn) for intent in intents]
@@ -214,8 +215,23 @@ class Manager:
         if len(outcomes) > 1:
             outcome = _joined(outcomes)
             self._registry.done(outcome)
-        self._context.acted(intents[-1], outcome)
+        # a correction means what was done rather than what was told
+        done = zip(intents, outcomes, strict=True)
+        for intent, result in sorted(done, key=lambda pair: pair[1].action is not None):
+            self._context.acted(intent, result)
+        if outcome.expects:
+            self._context.ask(outcome.expects, outcomes[-1].reply, outcome.known)
         return self._from_outcome(reading.intent, outcome)
+
+    def _undo_last(self) -> None:
+        """What is corrected goes before the right thing is done; where it cannot, it stays."""
+        done = self._context.done
+        if done is None or done.outcome.undo is None:
+            return
+        try:
+            done.outcome.undo()
+        except AssistantError as error:
+            log.warning("what is corrected could not be undone: %s", error)
 
     def _do(self, intent: Intent, text: str, turn: int) -> Outcome:
         outcome = self._registry.handle(intent, self._turn_context(text))
