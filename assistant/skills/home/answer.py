@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from assistant.errors import SkillError
 from assistant.home.base import Entity
 from assistant.skills.home.act import GONE
+from assistant.skills.home.plans import EVERYTHING
 from assistant.skills.home.resolve import Resolver
 from assistant.skills.home.states import is_in, spoken_state
 from assistant.skills.home.words import MANY, called, common_noun, names, number, plural, the
@@ -32,6 +34,8 @@ _QUESTIONS = (
     ("are there any", "any"),
     ("is there", "any"),
 )
+
+_SET_TO = re.compile(r"\b(?:set (?:to|at|for)|target|setpoint)\b|\bset\s*\??$")
 
 Slots = Mapping[str, Any]
 
@@ -61,12 +65,21 @@ def state(slots: Slots, resolver: Resolver, utterance: str) -> str:
     if kind == "any":
         return (f"Yes, {names(yes)}." if yes else "No.") + doubt
     if not yes:
-        return f"No {plural(common_noun(there))} are {_said(there, wanted)}." + doubt
+        return f"{_none(there)} {_said(there, wanted)}." + doubt
     return f"{_capital(_listed(yes))}." + doubt
 
 
-def temperature(slots: Slots, resolver: Resolver) -> str:
-    """HassClimateGetTemperature: of a thermostat, else of a sensor in the room."""
+def temperature(slots: Slots, resolver: Resolver, utterance: str = "") -> str:
+    """HassClimateGetTemperature: of a thermostat, else of a sensor in the room.
+
+    What it is set to, when that was asked.
+    """
+    if _SET_TO.search(utterance.casefold()):
+        (entity, *_) = resolver.find(slots, ("climate", "water_heater")).entities
+        wanted = entity.attributes.get("temperature")
+        if not isinstance(wanted, int | float):
+            raise SkillError("home.gone", f"{_capital(the(entity.name))} is set to nothing.")
+        return f"{_capital(the(entity.name))} is set to {_with_unit(float(wanted))}."
     if slots.get("name"):
         domains = ("climate", "water_heater", "sensor", "weather")
         return _degrees(resolver.find(slots, domains).entities)
@@ -104,6 +117,8 @@ def _meant(slots: Slots, resolver: Resolver) -> Sequence[Entity]:
     if wider.get("device_class") and wider.get("domain") in ("cover", "binary_sensor", None):
         wider.pop("domain", None)
         domains = ["cover", "binary_sensor"] if not wider.get("name") else domains
+    elif wider.get("state") in ("on", "off") and not (wider.get("name") or wider.get("domain")):
+        domains = list(EVERYTHING)  # an open window is "on" too, but not what is meant
     if not any(wider.get(key) for key in ("here", "area", "floor", "name")):
         wider["everywhere"] = True
     return resolver.find(wider, domains).entities
@@ -128,10 +143,19 @@ def _yes_no(there: Sequence[Entity], yes: Sequence[Entity], no: Sequence[Entity]
     if not no:
         return "Yes."
     if len(there) == 1:
-        return f"No, it is {spoken_state(no[0])}."
+        who = no[0].name if no[0].domain == "person" else "it"
+        return f"No, {who} is {spoken_state(no[0])}."
     if not yes:
         return "No."
     return f"{_capital(_listed(yes))} yes, {_listed(no)} no."
+
+
+def _none(there: Sequence[Entity]) -> str:
+    """ "No lights are", "Nobody is", "Nothing is"."""
+    if all(entity.domain == "person" for entity in there):
+        return "Nobody is"
+    thing = common_noun(there)
+    return "Nothing is" if thing == "device" else f"No {plural(thing)} are"
 
 
 def _count(count: int, there: Sequence[Entity], wanted: str) -> str:
@@ -145,6 +169,8 @@ def _count(count: int, there: Sequence[Entity], wanted: str) -> str:
 def _said(entities: Sequence[Entity], wanted: str) -> str:
     """The state in the words that fit these devices: "open" for a sensor that is "on"."""
     if entities and entities[0].domain == "binary_sensor" and wanted in ("on", "off"):
+        return spoken_state(replace(entities[0], state=wanted))
+    if entities and entities[0].domain == "person":
         return spoken_state(replace(entities[0], state=wanted))
     return wanted.replace("_", " ")
 

@@ -147,7 +147,7 @@ class HomeSkill(Skill):
         if name == "HassGetState":
             return Outcome(answer.state(slots, resolver, turn.utterance))
         if name == "HassClimateGetTemperature":
-            return Outcome(answer.temperature(slots, resolver))
+            return Outcome(answer.temperature(slots, resolver, turn.utterance))
         plan = self._plan(name, slots, resolver)
         question = "" if slots.get("confirmed") or not self._confirm else confirm.question(plan)
         if question:

@@ -24,7 +24,7 @@ _NOUNS = {
 }  # fmt: skip
 _PROPER = frozenset(["person", "vacuum", "lawn_mower", "scene", "script", "weather"])
 _IRREGULAR = {"switch": "switches"}
-_OWN = re.compile(r"^(?:the|my|our|your)\s|'s\b|’s\b", re.IGNORECASE)
+_OWN = re.compile(r"^(?:the|my|our|your)\s|'s\b|’s\b|\d$", re.IGNORECASE)
 
 
 def noun(domain: str, device_class: str = "") -> str:
@@ -33,6 +33,8 @@ def noun(domain: str, device_class: str = "") -> str:
         return _COVERS.get(device_class, "blind")
     if device_class in ("garage_door", "opening"):
         return "door"
+    if domain == "sensor" and device_class:
+        return f"{device_class.replace('_', ' ')} sensor"
     return _NOUNS.get(domain, "device")
 
 
@@ -47,7 +49,7 @@ def common_noun(entities: Sequence[Entity]) -> str:
 
 
 def the(name: str) -> str:
-    """ "the Hall lamp", but "Anna's lamp" and "my lamp"."""
+    """ "the Hall lamp", but "Anna's lamp", "my lamp" and "Lamp 1"."""
     return name if _OWN.search(name) else f"the {name}"
 
 

@@ -142,6 +142,11 @@ how many windows are open upstairs|One window is open.
 what is the outside temperature|The Outside temperature is 4 degrees.
 what is the temperature in the hall|It's 19.5 degrees.
 what's the temperature|It's 19.5 degrees.
+what's the thermostat set to|The Thermostat is set to 20 degrees.
+what is the humidity|I don't know of any humidity sensors in the Kitchen.
+is anything on in the bedroom|Nothing is on.
+who is home|Nobody is at home.
+is ada home|No, Ada is away.
 where is ada|Ada is away.
 what's the weather|It's rainy and 8 degrees.
 what is playing|The Office is playing on the TV.
