@@ -54,6 +54,9 @@ def match_day_part(tokens: Tokens, i: int, now: datetime) -> PartHit | None:
     if word == "last" and word_at(tokens, i + 1) == "night":
         # before dawn the night that goes on is not the last one
         return PartHit("night", DayHit((today - timedelta(1),), i + 2), i + 2, alone=False)
+    if word in ("next", "following") and word_at(tokens, i + 1) in ("morning", "evening"):
+        part = word_at(tokens, i + 1)
+        return PartHit(part, DayHit((today + timedelta(1),), i + 2), i + 2, alone=False)
     at = i
     if word == "this":
         at += 1

@@ -230,3 +230,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_parts_of_addresses_and_measures() -> None:
     assert [span.value for span in find_numbers("ping 10.0.7.12 twice")] == [10, 0, 7, 12]
     assert find_numbers("a 5m rope and 3gb") == []
+    assert [span.value for span in find_numbers("12,2016 and 10,000,5")] == [12, 2016, 10_000, 5]
