@@ -212,14 +212,19 @@ class HomeAssistant(Home):
                 log.debug("%s is not told: %s", kind, error.code)
                 return None
 
-        exposed = optional("homeassistant/expose_entity/list")
-        exposed = exposed.get("exposed_entities") if isinstance(exposed, Mapping) else None
+        exposed: Any = {}  # what a user without rights is not told is not taken for a yes
+        try:
+            told = read("homeassistant/expose_entity/list")
+            exposed = told.get("exposed_entities") if isinstance(told, Mapping) else {}
+        except Refused as error:
+            if error.code == "unknown_command":
+                exposed = None
         self._house.set_registries(
             floors=_listed(optional("config/floor_registry/list") or []),
-            areas=_listed(read("config/area_registry/list")),
-            devices=_listed(read("config/device_registry/list")),
-            entities=_listed(read("config/entity_registry/list")),
-            exposed=exposed if isinstance(exposed, Mapping) else {},
+            areas=_listed(optional("config/area_registry/list") or []),
+            devices=_listed(optional("config/device_registry/list") or []),
+            entities=_listed(optional("config/entity_registry/list") or []),
+            exposed=exposed if isinstance(exposed, Mapping) else None,
         )
         self._house.set_states(_listed(read("get_states")))
         ids = self._house.exposed()

@@ -38,6 +38,7 @@ class House:
         self._rows: dict[str, Mapping[str, Any]] = {}
         self._device_areas: dict[str, str] = {}
         self._exposed: dict[str, bool] = {}
+        self._chooses = True
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._states: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._names: object = None
@@ -52,9 +53,12 @@ class House:
         areas: Sequence[Any],
         devices: Sequence[Any],
         entities: Sequence[Any],
-        exposed: Mapping[str, Any],
+        exposed: Mapping[str, Any] | None,
     ) -> None:
-        """The answers to the list commands, as they came; rows without an id are left out."""
+        """The answers to the list commands, as they came; rows without an id are left out.
+
+        exposed: by entity id; None when it is not told.
+        """
         with self._lock:
             self._floors = tuple(
                 Floor(row["floor_id"], _text(row.get("name")), _texts(row.get("aliases")))
@@ -75,9 +79,10 @@ class House:
             self._rows = {row["entity_id"]: row for row in _rows(entities, "entity_id")}
             self._exposed = {
                 entity: bool(row[ASSISTANT])
-                for entity, row in exposed.items()
+                for entity, row in (exposed or {}).items()
                 if isinstance(row, Mapping) and ASSISTANT in row
             }
+            self._chooses = exposed is not None or any(map(_choice, self._rows.values()))
             self._snapshot = None
 
     def set_states(self, states: Sequence[Any]) -> None:
@@ -170,15 +175,22 @@ class House:
             return True
         if entity in self._exposed:
             return self._exposed[entity]
-        options = _mapping(_mapping(row.get("options")).get(ASSISTANT))
+        options = _choice(row)
         if "should_expose" in options:
             return bool(options["should_expose"])
         if row.get("hidden_by") or row.get("entity_category"):
             return False
+        if not self._chooses:
+            return True  # a version that knows no such choice shows all it has
         if domain in _DOMAINS:
             return True
         device_class = self._states[entity][1].get("device_class")
         return device_class in _CLASSES.get(domain, ())
+
+
+def _choice(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What stands in a row of the registry about use by voice."""
+    return _mapping(_mapping(row.get("options")).get(ASSISTANT))
 
 
 def _rows(rows: Iterable[Any], key: str) -> list[Mapping[str, Any]]:

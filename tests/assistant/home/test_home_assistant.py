@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import ssl
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 from assistant.config import HomeAssistantConfig
 from assistant.errors import SkillError
-from assistant.home import websocket
+from assistant.home import home_assistant, websocket
 from assistant.home.home_assistant import HomeAssistant, websocket_url
 from tests import certificate
 from tests.cable import Cable
@@ -140,6 +141,27 @@ def test_what_an_older_version_does_not_tell_is_left_out(server: HomeServer) -> 
         assert home.trouble() == ""
         assert "Kitchen ceiling" in names(home)
         assert home.snapshot().floors == ()
+
+
+def test_a_version_that_tells_states_alone(server: HomeServer) -> None:
+    for kind in ("area", "floor", "device", "entity"):
+        server.behaviour.refused[f"config/{kind}_registry/list"] = ("unknown_command", "")
+    for kind in ("homeassistant/expose_entity/list", "config/entity_registry/get_entries"):
+        server.behaviour.refused[kind] = ("unknown_command", "")
+    with connected(server) as home:
+        assert home.trouble() == ""
+        assert sorted(names(home)) == ["Front door", "Hall lamp", "Kitchen ceiling"]
+        home.call("light", "turn_on", ["light.kitchen"], {})
+
+
+def test_exposure_that_only_the_registry_tells(server: HomeServer) -> None:
+    server.behaviour.refused["homeassistant/expose_entity/list"] = ("unauthorized", "")
+    server.entities["light.hall"]["options"] = {"conversation": {"should_expose": False}}
+    with connected(server) as home:
+        assert names(home) == ["Kitchen ceiling"], "the lock by default, the lamp by choice"
+    server.entities["light.hall"]["options"] = {}
+    with connected(server) as home:
+        assert names(home) == ["Hall lamp", "Kitchen ceiling"], "still no lock"
 
 
 @pytest.mark.parametrize(
@@ -295,11 +317,20 @@ def test_a_result_that_is_none(server: HomeServer, broken: str) -> None:
         assert home.snapshot().entities == ()
 
 
-@pytest.mark.parametrize("kind", ["get_states", "config/area_registry/list"])
-def test_a_result_of_another_shape(server: HomeServer, kind: str) -> None:
-    server.behaviour.refused[kind] = ("unknown_error", "Something")
+def test_states_that_are_refused(server: HomeServer) -> None:
+    server.behaviour.refused["get_states"] = ("unknown_error", "Something")
     with connected(server) as home:
         assert "does not tell" in home.trouble()
+
+
+@pytest.mark.parametrize("kind", ["get_states", "config/area_registry/list"])
+def test_a_result_of_another_shape(server: HomeServer, kind: str) -> None:
+    number = 1 + len(home_assistant._EVENTS)  # the first request after those for events
+    number += 6 if kind == "get_states" else 3
+    wrong = {"id": number - 1, "type": "result", "success": True, "result": {"no": "list"}}
+    server.behaviour.broken[kind] = json.dumps(wrong)
+    with connected(server, answer_s=0.3) as home:
+        assert "something else" in home.trouble()
 
 
 def test_results_with_wrong_ids(server: HomeServer) -> None:
