@@ -46,6 +46,7 @@ _AND_AT = re.compile(
     r"(?: and (?:then )?(?:(?:an?|the|a) )?(?:(?:another|one|second|next|other|alarm) )*"
     r"(?:alarm )?(?:set )?(?:to go off )?(?:(?:at|for) )?| then )"
 )
+_ONE_AT = re.compile(r"^(?:both |one (?:for|at) )")
 _HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
 _CALENDAR = re.compile(r"^(?:on|in|to|into) (?:the|my) (?:calendar|phone|list) ")
 _SOME = re.compile(r"^(?:the )?(?:next|coming) time\b|^when\b|^once i\b|^if\b")
@@ -63,7 +64,7 @@ def recurring(text: str, now: datetime) -> dict[str, Any] | None:
 def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
     """Several moments: "2 pm and 3 pm", "9 am and another one for 11 am"; the first one's
     slots, with those of the others in "also"."""
-    parts = [part for part in _AND_AT.split(text.removeprefix("both ")) if part]
+    parts = [part for part in _AND_AT.split(_ONE_AT.sub("", text)) if part]
     if not 2 <= len(parts) <= MAX_TIMES:
         return None
     half = _HALF.search(parts[-1])
@@ -172,7 +173,7 @@ def day(text: str, now: datetime) -> str | None:
 
 def zone(text: str, now: datetime) -> str | None:
     """A place or zone whose time is known, in the words of the user: "new york"."""
-    words = text.strip()
+    words = text.strip().removesuffix("'s").removesuffix(" time")
     return words if words not in _NO_PLACE and parse_zone(words) is not None else None
 
 

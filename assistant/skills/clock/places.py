@@ -23,7 +23,7 @@ def zone_of(place: str) -> ZoneInfo:
 
 def title(place: str) -> str:
     """As it is written: "new york" -> "New York", "uk" -> "the UK"."""
-    words = place.split()
+    words = place.removesuffix(" time").split()
     if words[0] in _WITH_THE or words[0] == "united":
         words = ["the", *words]
     return " ".join(

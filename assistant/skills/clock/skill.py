@@ -26,7 +26,8 @@ _AT = re.compile(r"^(?:in|at|on|for|is it|about) (?:the )?")
 
 _PLACE, _DAY = "which place you mean", "which day you mean"
 _NEEDED = {
-    "clock.convert": (("until", "which time you mean"), ("to", _PLACE)),
+    "clock.convert": (("to", _PLACE),),
+    "clock.set_zone": (("place", _PLACE),),
     "clock.difference": (("b", _PLACE),),
     "clock.until": (("date|until", _DAY),),
     "clock.since": (("date", _DAY),),
@@ -59,6 +60,7 @@ class ClockSkill(Skill):
             "clock.convert": self._convert,
             "clock.difference": self._difference,
             "clock.zone": self._zone,
+            "clock.set_zone": self._set_zone,
             "clock.date": self._date,
             "clock.weekday": self._weekday,
             "clock.year": lambda slots, now: f"It's {now.year}.",
@@ -110,8 +112,10 @@ class ClockSkill(Skill):
 
     def _convert(self, slots: dict[str, Any], now: datetime) -> str:
         here = now.astimezone(zone_of(slots["from"])) if "from" in slots else now
-        wall = datetime.fromisoformat(slots["until"])
-        start = datetime.combine(here.date(), wall.time(), here.tzinfo)
+        start = here
+        if "until" in slots:
+            wall = datetime.fromisoformat(slots["until"])
+            start = datetime.combine(here.date(), wall.time(), here.tzinfo)
         there = start.astimezone(UTC).astimezone(zone_of(slots["to"]))
         shift = (there.date() - start.date()).days
         day = {1: " the next day", -1: " the day before"}.get(shift, "")
@@ -120,6 +124,10 @@ class ClockSkill(Skill):
             f"When it's {self._clock(start)}{place}, "
             f"it's {self._clock(there)}{day} in {title(slots['to'])}."
         )
+
+    def _set_zone(self, slots: dict[str, Any], now: datetime) -> str:
+        """The zone belongs to the system; what can be done is to tell the time there."""
+        return f"I can't change the time zone of this device. {self._time(slots, now)}"
 
     def _difference(self, slots: dict[str, Any], now: datetime) -> str:
         first = now.astimezone(zone_of(slots["a"])) if "a" in slots else now

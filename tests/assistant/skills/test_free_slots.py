@@ -102,7 +102,7 @@ def test_free_phrasing_never_fails(tmp_path: Path) -> None:
             "I'm away from july 3rd to july 19th",
             "16 days from Friday, July 3rd to Sunday, July 19th.",
         ),
-        ("clock.convert", {"to": "tokyo"}, "and for tokyo", "I didn't catch which time you mean."),
+        ("clock.convert", {"until": "3 pm"}, "at 3 pm", "I didn't catch which place you mean."),
     ],
 )
 def test_words_become_values(
