@@ -156,8 +156,8 @@ class Manager:
 
     def is_stop(self, text: str) -> bool:
         """True when the text asks to be silent now."""
-        intent = self._understander.understand(text)
-        return intent is not None and intent.name == "system.stop" and intent.source == "grammar"
+        intent = self._understander.exactly(text)
+        return intent is not None and intent.name == "system.stop"
 
     def snooze(self, text: str) -> str:
         """Lets what rings ring again later, where the text asks for it; what to say, or ""."""
