@@ -186,6 +186,7 @@ class HomeAssistant(Home):
             reason = f"{NAME} does not tell what there is in the home: {error.message}"
             raise LinkError(reason) from error
         finally:
+            self._keeper.lost()
             self._requests = None
             self._house.lose()
             requests.end(LinkError(f"The connection to {NAME} was lost."))

@@ -98,6 +98,10 @@ class Keeper:
         self._connected.set()
         self._settled.set()
 
+    def lost(self) -> None:
+        """For the session: from now on nobody can use the connection."""
+        self._connected.clear()
+
     def settle(self, timeout_s: float) -> None:
         """Waits until it is connected or known why not."""
         self._settled.wait(timeout_s)

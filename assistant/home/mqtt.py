@@ -128,6 +128,7 @@ class Mqtt(Home):
             self._keeper.up()
             broker.serve()
         finally:
+            self._keeper.lost()
             self._broker = None
             with self._changed:
                 self._lost = True
