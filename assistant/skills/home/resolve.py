@@ -17,6 +17,7 @@ _AND = re.compile(r"\s*(?:,| and )\s*")
 _EVERYWHERE = re.compile(
     r"\b(?:everywhere|everything|all|every|whole|entire)\b(?!.*\b(?:in here|this room|here)\b)"
 )
+_IN_HERE = re.compile(r"\b(?:in here|this room|here)\b")
 MAX_OPTIONS = 5
 
 
@@ -91,8 +92,14 @@ class Resolver:
             return self._named(slots, allowed, place)
         fitting = [e for e in self._usable(allowed) if _has_class(e, device_class)]
         inside = _inside(fitting, place)
-        if not inside and place.own and len(fitting) == 1:
-            inside = fitting  # the only one there is, wherever it is
+        heating = allowed == {"climate"} and many and slots.get("domain") == "climate"
+        if (
+            not inside
+            and place.own
+            and (len(fitting) == 1 or (heating and not _IN_HERE.search(self._utterance)))
+        ):
+            # The only one there is, wherever it is; and "the heating" is that of the home.
+            inside, place = fitting, Place(None)
         thing = thing or self._noun(allowed, device_class, slots)
         if not inside:
             where = f" {place.said}" if place.said else ""

@@ -9,9 +9,10 @@ from typing import Any
 
 from assistant.config import Config
 from assistant.errors import SkillError
-from assistant.home.base import Home
+from assistant.home.base import Home, Snapshot
 from assistant.intent.base import Intent
 from assistant.intent.choice import choose
+from assistant.intent.home_marks import read_marks
 from assistant.intent.yes_no import yes_no
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.home import answer, confirm
@@ -70,6 +71,10 @@ class HomeSkill(Skill):
         return ("switch lights and other devices",) if self.home is not None else ()
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
+        known = read_marks(intent, turn.utterance, self._snapshot())
+        if known is None:
+            return Outcome("Sorry, I didn't get what I should do in the home.", ok=False)
+        intent = known
         name = intent.name.removeprefix("home.")
         if name == "HassRespond":
             return Outcome(_RESPONSES.get(str(intent.slots.get("response")), "I'm here."))
@@ -78,13 +83,13 @@ class HomeSkill(Skill):
         try:
             return self._handle(name, intent.slots, turn)
         except Unclear as unclear:
-            known = {
+            asked = {
                 "intent": intent.name,
                 "slots": intent.slots,
                 "slot": unclear.slot,
                 "options": unclear.options,
             }
-            return Outcome(unclear.question, question=True, expects=WHICH, known=known)
+            return Outcome(unclear.question, question=True, expects=WHICH, known=asked)
 
     def complete(
         self, expects: str, text: str, known: dict[str, Any], now: datetime
@@ -267,10 +272,10 @@ class HomeSkill(Skill):
         return home
 
     def _resolver(self, turn: TurnContext) -> Resolver:
-        from assistant.home.base import Snapshot
+        return Resolver(self._snapshot(), turn.area, turn.utterance)
 
-        snapshot = self.home.snapshot() if self.home is not None else Snapshot()
-        return Resolver(snapshot, turn.area, turn.utterance)
+    def _snapshot(self) -> Snapshot:
+        return self.home.snapshot() if self.home is not None else Snapshot()
 
 
 def _ask(question: str, intent: str, slots: Mapping[str, Any]) -> Outcome:

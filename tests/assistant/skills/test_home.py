@@ -428,6 +428,27 @@ def test_what_a_light_cannot_show_is_said(tmp_path: Path) -> None:
         assert house.reply("set the counter light to 40%") == "The Counter light has no brightness."
 
 
+def test_the_heating_is_that_of_the_home(tmp_path: Path) -> None:
+    def two(server: HomeServer) -> None:
+        furnish(server)
+        server.entity("climate.bed", "Bedroom thermostat", "heat", area="bedroom")
+
+    with living_in(tmp_path, "Kitchen", two) as house:
+        assert house.reply("turn the heating off") == "Turned off all thermostats."
+        assert not house.say("turn the heating off in here").ok
+
+
+def test_free_phrasing_is_read_with_the_names_of_the_home(tmp_path: Path) -> None:
+    with living_in(tmp_path) as house:
+        text = "could the hall lamp go down to a fifth or so, say twenty percent"
+        marked = {"name": "hall lamp", "brightness": "twenty percent"}
+        done = house.handle(Intent("home.HassLightSet", marked, 0.9, "heads"), text)
+        assert done.reply == "Set the brightness of the Hall lamp to 20 percent."
+        text = "the cover thing should move"
+        unclear = house.handle(Intent("home.HassSetPosition", {}, 0.9, "heads"), text)
+        assert (unclear.ok, unclear.action) == (False, None)
+
+
 def test_vocabulary_has_the_names(tmp_path: Path) -> None:
     with living_in(tmp_path) as house:
         words = house.registry.vocabulary()
