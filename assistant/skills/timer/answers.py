@@ -30,6 +30,9 @@ _BY = re.compile(
     r"^(?:by |it )?(?P<amount>.+?) (?P<way>longer|more|later|shorter|less|earlier|sooner)$"
 )
 _CALLED = re.compile(r"^(?:call|name|rename) (?:it|that)(?: to)? (?P<name>.+)$")
+_ALL_OF_THEM = re.compile(
+    r"^(?:cancel|delete|stop|remove|clear|kill) (?:both|all|them|all of them|both of them)$"
+)
 _ONCE = ("just once", "only once", "once", "one time", "not every day", "a single time")
 _TO = re.compile(r"^(?:(?:make|change|move|set) (?:it|that) )?(?:to|for|at|until) ")
 _WHERE = re.compile(r"^(?:for|called|named|of|at|in|on|until|to)\s+")
@@ -83,10 +86,15 @@ def revised(
     """
     follow = followup(text)
     rest = follow.rest
-    if last.name == "timer.set" and (follow.kind == "again" or follow.kind == "also"):
+    if last.name == "timer.set" and follow.kind in ("again", "also", "bare"):
         another = _ANOTHER.match(rest)
-        if another is not None or follow.kind == "again":
-            return _another(last, (another["rest"] or "").strip() if another else "", now)
+        if another is not None and (follow.kind != "bare" or not rest.startswith("one for")):
+            return _another(last, (another["rest"] or "").strip(), now)
+        if follow.kind == "again":
+            return _another(last, "", now)
+    if _ALL_OF_THEM.match(rest) and timers:
+        kind = timer.kind if timer is not None else last.slots.get("kind", TIMER)
+        return Intent("timer.cancel", {"kind": kind, "which": "all"})
     if last.name == "timer.list" and follow.kind == "also":
         kinds = _WHERE.sub("", rest).removeprefix("the ").removeprefix("my ")
         return Intent(last.name, {"kind": kinds[:-1]}) if kinds in ("alarms", "timers") else None
@@ -184,8 +192,7 @@ def with_time_of(timer: Timer, slots: dict[str, Any], said: str, now: datetime) 
         there = datetime.combine(date.fromisoformat(slots["day"]), at, now.tzinfo)
         return {"until": there.isoformat(timespec="seconds"), "repeat": {}}
     if "number" in slots and not new:
-        unit = next(unit for unit in reversed(UNITS) if timer.seconds >= _SECONDS[unit])
-        return {"duration": slots["number"] * _SECONDS[unit]}
+        return {"duration": slots["number"] * _SECONDS[_unit_of(timer.seconds)]}
     if timer.kind == TIMER or "duration" in new:
         return new
     if "until" in new and not _HALF_DAY.search(normalize(said)):
@@ -203,6 +210,11 @@ def with_time_of(timer: Timer, slots: dict[str, Any], said: str, now: datetime) 
     at = wall.astimezone(now.tzinfo).time()
     coming = Recurrence.of(rule, at, now - timedelta(1)).next_after(now)
     return new if coming is None else {"until": coming.isoformat(), "repeat": rule}
+
+
+def _unit_of(seconds: float) -> str:
+    """The unit that a length is said in."""
+    return next((unit for unit in reversed(UNITS) if seconds >= _SECONDS[unit]), UNITS[0])
 
 
 def first_of(repeat: dict[str, Any], until: datetime, said: str, now: datetime) -> datetime:
@@ -247,6 +259,9 @@ def _another(last: Intent, rest: str, now: datetime) -> Intent | None:
     words = _WHERE.sub("", rest)
     kind = {"kind": slots["kind"]} if "kind" in slots else {}
     found = (until(words, now) if kind else end(words, now)) if words != rest else None
+    if found is not None and "number" in found and "duration" in slots:
+        # "and one for six" after ten minutes
+        found = {"duration": found["number"] * _SECONDS[_unit_of(slots["duration"])]}
     if found is not None and {"duration", "until"} & found.keys():
         if "until" in found and "until" in slots and not _HALF_DAY.search(words):
             old = datetime.fromisoformat(slots["until"])

@@ -154,6 +154,7 @@ class TimerSkill(Skill):
 
     def _left(self, intent: Intent, turn: TurnContext) -> Outcome:
         timers = which.pick(self._counted(TIMER, turn), intent.slots)
+        self._last_id = timers[0].id if len(timers) == 1 else 0
         return Outcome(" ".join(self._status(t, turn) for t in timers))
 
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
@@ -167,6 +168,7 @@ class TimerSkill(Skill):
             timers = which.pick(timers, {"kind": kind, "name": name})
         if not timers:
             return Outcome(" ".join([*missed, f"No {kind}s are set{on}."]))
+        self._last_id = timers[0].id if len(timers) == 1 else 0
         if len(timers) > 1:
             missed.append(f"{_READ_OUT} {len(timers)} {kind}s.")
         return Outcome(" ".join([*missed, *(self._status(t, turn) for t in timers)]))

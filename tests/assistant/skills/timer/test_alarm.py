@@ -257,6 +257,8 @@ def revised(talk: Talk, *said: str) -> str:
         (["set a timer for ten minutes", "no, fifteen minutes"], "Timer set for 15 minutes."),
         (["set a timer for 2 hours", "make that 3"], "Timer set for 3 hours."),
         (["set a timer for ten minutes", "and another one for pasta"], None),
+        (["set a timer for ten minutes", "another one for 20 minutes"], "Timer set for 20 min"),
+        (["set a timer for ten minutes", "and another for six"], "Timer set for 6 minutes."),
         (["set a timer for ten minutes", "five minutes longer"], None),
         (["set a timer for ten minutes", "call it soup"], "The 10 minute timer is now the soup"),
         (["wake me at seven tomorrow morning", "make it eight"], "Alarm set for 8 AM tomorrow"),
@@ -286,6 +288,24 @@ def test_talk_after_a_timer_changes_nothing(talk: Talk, text: str) -> None:
     assert last is not None
     talk.say("set a timer for ten minutes")
     assert talk.registry.revise(last, text, talk.turn(text)) is None
+
+
+def test_what_was_just_asked_about_is_it(talk: Talk) -> None:
+    talk.say("set a rice timer for ten minutes")
+    talk.say("set an egg timer for five minutes")
+    last = talk.grammar.understand("how much time is left on the rice timer")
+    assert last is not None
+    talk.say("how much time is left on the rice timer")
+    intent = talk.registry.revise(last, "cancel that one", talk.turn())
+    assert intent is not None
+    assert talk.registry.handle(intent, talk.turn()).reply == "Rice timer cancelled."
+    talk.say("set a timer for 9 minutes")
+    last = talk.grammar.understand("what timers are set")
+    assert last is not None
+    talk.say("what timers are set")
+    intent = talk.registry.revise(last, "cancel both", talk.turn())
+    assert intent is not None
+    assert talk.registry.handle(intent, talk.turn()).reply == "2 timers cancelled."
 
 
 def test_pause_and_resume(talk: Talk) -> None:
