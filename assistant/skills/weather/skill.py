@@ -5,12 +5,20 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from assistant.config import Config
+from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.weather.report import Reporter
 from assistant.state import State
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_SAME = {
+    "day after tomorrow": "the day after tomorrow",
+    **dict.fromkeys(("now", "later", "soon", "morning", "afternoon", "evening"), "today"),
+    "tomorrow morning": "tomorrow",
+    "tomorrow afternoon": "tomorrow",
+    "tomorrow evening": "tomorrow",
+}
 _DAYS = {"today": 0, "tonight": 0, "tomorrow": 1, "the day after tomorrow": 2}
 
 
@@ -31,7 +39,7 @@ class WeatherSkill(Skill):
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         report, now = Reporter(self.home), turn.now()
-        said = str(intent.slots.get("day", "today"))
+        said = _plain(str(intent.slots.get("day", "today")))
         day = _day(said, now.date())
         if said in _WEEKDAYS:
             said = f"on {said.capitalize()}"
@@ -49,14 +57,24 @@ class WeatherSkill(Skill):
         from assistant.intent.followup import followup
 
         read = followup(text)
-        said = read.rest.removeprefix("on ").removeprefix("for ")
+        said = _plain(read.rest)
         if said not in (*_DAYS, *_WEEKDAYS) or (read.kind == "bare" and said == "today"):
             return None
         name = "weather.forecast" if last.name.endswith(("now", "temperature")) else last.name
         return Intent(name, {"day": said})
 
 
+def _plain(said: str) -> str:
+    """The day alone, from words that may be more: "on Friday", "day after tomorrow"."""
+    words = said.casefold().strip(" .,!?")
+    for lead in ("on ", "for ", "this ", "later "):
+        words = words.removeprefix(lead)
+    return _SAME.get(words, words)
+
+
 def _day(said: str, today: date) -> date:
     if said in _WEEKDAYS:
         return today + timedelta(days=(_WEEKDAYS.index(said) - today.weekday()) % 7)
-    return today + timedelta(days=_DAYS.get(said, 0))
+    if said not in _DAYS:
+        raise SkillError("weather.day", f"I don't know the weather {said}.")
+    return today + timedelta(days=_DAYS[said])

@@ -62,6 +62,20 @@ def test_answers(tmp_path: Path) -> None:
         assert house.follows("the milk is sour") is None
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("on Thursday", "No, no rain is expected on Thursday."),
+        ("later today", "Yes, rain is expected today, with a chance of 80 percent."),
+        ("day after tomorrow", "No, no rain is expected the day after tomorrow."),
+        ("in July", "I don't know the weather in july."),
+    ],
+)
+def test_days_in_free_words(tmp_path: Path, said: str, answer: str) -> None:
+    with living_in(tmp_path, furnished=furnished) as house:
+        assert house.handle(Intent("weather.rain", {"day": said}, 0.9, "heads")).reply == answer
+
+
 def test_a_place_by_name(tmp_path: Path) -> None:
     def two(server: HomeServer) -> None:
         furnished(server)
