@@ -10,7 +10,7 @@ BENCH_DATA ?= ../shared/data
 # Such as --quick, or --peer LLAMA_BENCH for llama.cpp beside ours.
 BENCH_OPTIONS ?=
 
-.PHONY: demo test native-arm lint format bench system clean
+.PHONY: demo test native-arm lint format bench system system-tests clean
 
 demo: $(VENV)/.base
 	$(BIN)/assistant models fetch
@@ -50,7 +50,7 @@ $(VENV)/.base: pyproject.toml $(NATIVE) | system
 	@touch $@
 
 # Everything for tests, training and the optional recognisers.
-$(VENV)/.dev: $(VENV)/.base
+$(VENV)/.dev: $(VENV)/.base | system-tests
 	$(BIN)/python -m pip install --quiet --editable '.[whisper,vosk,train,dev]'
 	@touch $@
 
@@ -79,6 +79,17 @@ system:
 	libportaudio2) echo "For a real microphone and speaker: sudo apt install libportaudio2" ;; \
 	*) echo "Something is missing, please install it: sudo apt install $$need"; exit 1 ;; \
 	esac
+
+# Real servers that the tests start themselves: a broker and a music player. Without them those
+# tests are skipped with a reason. RUNLEVEL keeps the packages from starting theirs.
+system-tests:
+	@PATH="$$PATH:/usr/sbin"; \
+	need="$$(command -v mosquitto >/dev/null || echo mosquitto) $$(command -v mpd >/dev/null || echo mpd)"; \
+	if [ "$$(echo $$need)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  export RUNLEVEL=1; \
+	  { apt-get install -y -qq --no-install-recommends $$need || { apt-get update -qq && \
+	    apt-get install -y -qq --no-install-recommends $$need; }; } >/dev/null 2>&1 || true; \
+	fi
 
 clean:
 	rm -rf $(VENV) build
