@@ -271,9 +271,15 @@ PARSERS: dict[str, Parser] = {
     "zone": time_slots.zone,
     "task": time_slots.task,
     "task_at": time_slots.task_at,
-    "alarm_time": lambda text, now: time_slots.recurring(text, now) or _only(time(text, now)),
+    "alarm_time": lambda text, now: (
+        time_slots.recurring(text, now)
+        or time_slots.alarm_times(text, now)
+        or _only(time(text, now))
+    ),
     "alarm_times": time_slots.alarm_times,
-    "schedule": lambda text, now: time_slots.recurring(text, now) or until(text, now),
+    "schedule": lambda text, now: (
+        time_slots.recurring(text, now) or time_slots.alarm_times(text, now) or until(text, now)
+    ),
     "target": lambda text, now: _only(time_slots.target(text, now) or until(text, now), "to"),
     "both": chance_slots.both,
     "choices": chance_slots.choices,

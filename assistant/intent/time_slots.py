@@ -65,7 +65,8 @@ def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
     """Several moments: "2 pm and 3 pm", "9 am and another one for 11 am"; the first one's
     slots, with those of the others in "also"."""
     parts = [part for part in _AND_AT.split(_ONE_AT.sub("", text)) if part]
-    if not 2 <= len(parts) <= MAX_TIMES:
+    # "three and another one" goes on
+    if not 2 <= len(parts) <= MAX_TIMES or parts[-1] == "one":
         return None
     half = _HALF.search(parts[-1])
     found = []
