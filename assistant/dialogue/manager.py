@@ -27,6 +27,8 @@ from assistant.intent.repair import repaired
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
 from assistant.skills.spoken import about, length
+from assistant.skills.timer.table import ALARM, REMINDER
+from assistant.skills.timer.which import title
 from assistant.state import State
 
 log = logging.getLogger(__name__)
@@ -298,8 +300,10 @@ class Manager:
         """What is true now and has to do with the text."""
         scheduler = self._registry.scheduler
         timers = scheduler.timers() if scheduler is not None else []
+        timers = [timer for timer in timers if timer.kind != REMINDER]
         wanted = concerns(text, [t.name for t in timers])
-        known = [f"{t.name or length(t.seconds)}, {about(t.left)} left" for t in timers]
+        names = [title(t) if t.kind == ALARM else t.name or length(t.seconds) for t in timers]
+        known = [f"{n}, {about(t.left)} left" for n, t in zip(names, timers, strict=True)]
         done = self._context.done
         return facts(
             self._now() if "time" in wanted else None,

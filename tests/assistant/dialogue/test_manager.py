@@ -66,6 +66,9 @@ def test_time_and_timers_are_told_when_they_matter(manager: Manager) -> None:
     answer(manager, "set a rice timer for ten minutes")
     answer(manager, "do I have to hurry with the rice")
     assert given(manager)[1] == ("Running timers: rice, 10 minutes left.",)
+    answer(manager, "remind me in an hour to buy rice")
+    answer(manager, "do I have to hurry with the rice")
+    assert given(manager)[1] == ("Running timers: rice, 10 minutes left.",), "no reminders"
     answer(manager, "are there many days in this month")
     assert given(manager)[1] == ("It is Tuesday, 10 March 2026, 14:00.",)
 
