@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,7 @@ class Grammar(Understander):
         return slots
 
     def _add_file(self, path: Path, content: SentenceFile, *, own: bool) -> None:
+        parts = _Parts(content)
         for name, meaning in content.intents.items():
             if own and name not in self._intents.intents:
                 known = sorted(self._intents.intents)
@@ -167,7 +168,7 @@ class Grammar(Understander):
                 for sentence in block.sentences if own else ():
                     self._warn_of_theft(sentence, name)
                 try:
-                    self._add_block(name, block, content, own=own)
+                    self._add_block(name, block, parts, own=own)
                 except _TemplateError as error:
                     raise sentence_file.mistake(
                         path,
@@ -185,7 +186,7 @@ class Grammar(Understander):
             said = dict.fromkeys(plain + [strip_courtesy(s) for s in plain])
             block = Block(sentences=list(said), slots={"reply": reply})
             try:
-                self._add_block(COMMAND_INTENT, block, _PLAIN, own=True)
+                self._add_block(COMMAND_INTENT, block, _Parts(_PLAIN), own=True)
             except _TemplateError as error:
                 raise IntentError(
                     "intent.commands",
@@ -205,21 +206,11 @@ class Grammar(Understander):
                 intent.name,
             )
 
-    def _add_block(self, name: str, block: Block, content: SentenceFile, *, own: bool) -> None:
+    def _add_block(self, name: str, block: Block, parts: _Parts, *, own: bool) -> None:
         from hassil.intents import Intent as Meaning
-        from hassil.intents import IntentData, TextSlotList, TextSlotValue
+        from hassil.intents import IntentData
 
-        rules = {rule: _parse(body) for rule, body in content.expansion_rules.items()}
-        lists = {}
-        for list_name, words in content.lists.items():
-            values = [v if isinstance(v, dict) else {"in": v, "out": v} for v in words.values]
-            lists[list_name] = TextSlotList(
-                name=list_name,
-                values=[
-                    TextSlotValue(_parse(str(v.get("in"))).expression, v.get("out", v.get("in")))
-                    for v in values
-                ],
-            )
+        rules, lists = parts.rules, parts.lists
         data = IntentData(
             sentence_texts=block.sentences,
             slots=block.slots,
@@ -263,17 +254,46 @@ class Grammar(Understander):
         return [data for intent in self._intents.intents.values() for data in intent.data]
 
     def _warm(self) -> None:
-        """The library builds its indexes when a template is first tried."""
-        for data in self._blocks():
-            for sentence in data.sentences:
-                words = re.sub(r"[^\w ]+", " ", sentence.text or "")
-                self.understand(words)
+        """The library builds its indexes when a template is first tried, and parsers their tables."""
+        for _, _, block in self._templates:
+            for sentence in block.sentences:
+                sentence.get_required_clauses(block.expansion_rules)
+        for kind in PARSERS:  # some read a table at first
+            parse_slot(kind, kind, "the kettle", self._now())
+        self.understand("is the kettle on the boil yet")
 
 
 class _TemplateError(Exception):
     def __init__(self, template: str, problem: str) -> None:
         super().__init__(problem)
         self.template = template
+
+
+class _Parts:
+    """The rules and lists of one file, parsed when they are first needed."""
+
+    def __init__(self, content: SentenceFile) -> None:
+        self._content = content
+
+    @cached_property
+    def rules(self) -> dict[str, Any]:
+        return {rule: _parse(body) for rule, body in self._content.expansion_rules.items()}
+
+    @cached_property
+    def lists(self) -> dict[str, Any]:
+        from hassil.intents import TextSlotList, TextSlotValue
+
+        lists = {}
+        for list_name, words in self._content.lists.items():
+            values = [v if isinstance(v, dict) else {"in": v, "out": v} for v in words.values]
+            lists[list_name] = TextSlotList(
+                name=list_name,
+                values=[
+                    TextSlotValue(_parse(str(v.get("in"))).expression, v.get("out", v.get("in")))
+                    for v in values
+                ],
+            )
+        return lists
 
 
 _PLAIN = SentenceFile.model_construct(expansion_rules={}, lists={})
