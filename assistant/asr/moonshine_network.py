@@ -187,7 +187,7 @@ class Network:
             decoder = Decoder(self, hidden, ones)
             beams = BEAMS if words is None else WORD_BEAMS
             searched = search(decoder.advance, words or Unguided(), beams, limit)
-            if searched is not None and searched.mean > freely.mean:
+            if searched is not None and searched.mean > freely.mean and not_far(searched, freely):
                 freely = searched
         return self._decoded(freely, freely)
 
@@ -282,6 +282,11 @@ class Decoder:
             if ".decoder." in name or name not in self._outputs:
                 self._outputs[name] = output
         return np.asarray(found[0][:, -1])
+
+
+def not_far(lifted: Beam, freely: Beam) -> bool:
+    """Whether a text is about as likely as what was heard freely, without what lifted it."""
+    return freely.total - sum(lifted.logprobs) <= FARTHEST * len(lifted.tokens)
 
 
 def _past_name(output: str) -> str:

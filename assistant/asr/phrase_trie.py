@@ -29,6 +29,9 @@ MOST_LIFT = 2.0
 
 MOST_PHRASES = 600
 
+MOST_WORDS = 4
+"""Names are shorter; a whole sentence would be lifted so far that noise becomes it."""
+
 
 @dataclass(slots=True)
 class _Node:
@@ -55,7 +58,9 @@ class PhraseTrie:
         """phrases: as they are spoken; a word may be written small or with a capital."""
         self._nodes = [_Node()]
         self._begins_word = tokens.begins_word
-        for phrase in list(dict.fromkeys(" ".join(p.split()) for p in phrases))[:MOST_PHRASES]:
+        plain = dict.fromkeys(" ".join(p.split()) for p in phrases)
+        names = [phrase for phrase in plain if 0 < len(phrase.split()) <= MOST_WORDS]
+        for phrase in names[:MOST_PHRASES]:
             for form in _forms(phrase):
                 self._add(tokens.spell(" " + form), lift)
         self._link()

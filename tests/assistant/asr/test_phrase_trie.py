@@ -67,6 +67,12 @@ def test_choices_hold_the_best_tokens_and_those_of_phrases() -> None:
     assert all(tokens[token].lift == -LIFT for token in best)
 
 
+def test_whole_sentences_are_not_lifted() -> None:
+    trie = PhraseTrie(["what is on my list", "my list", ""], TOKENS)
+    assert sum(lifts(trie, " what is on")) == 0.0
+    assert sum(lifts(trie, " what is on my list")) == sum(lifts(trie, " my list")) > 0
+
+
 def test_hundreds_of_phrases_are_taken_and_no_more() -> None:
     trie = PhraseTrie((f"word {i:04d}".replace("0", "o") for i in range(5000)), TOKENS)
     assert 0 < len(trie._nodes) < 40 * MOST_PHRASES
