@@ -254,7 +254,7 @@ class Grammar(Understander):
         return [data for intent in self._intents.intents.values() for data in intent.data]
 
     def _warm(self) -> None:
-        """The library builds its indexes when a template is first tried, and parsers their tables."""
+        """Builds the indexes of the library and the tables of the parsers beforehand."""
         for _, _, block in self._templates:
             for sentence in block.sentences:
                 sentence.get_required_clauses(block.expansion_rules)
@@ -277,7 +277,10 @@ class _Parts:
 
     @cached_property
     def rules(self) -> dict[str, Any]:
-        return {rule: _parse(body) for rule, body in self._content.expansion_rules.items()}
+        rules = {rule: _parse(body) for rule, body in self._content.expansion_rules.items()}
+        for name in rules:
+            _refuse_circle(rules, name, ())
+        return rules
 
     @cached_property
     def lists(self) -> dict[str, Any]:
@@ -340,7 +343,7 @@ def _parse(template: str) -> Any:
         raise _TemplateError(template, "it is empty")
     try:
         sentence = parse_sentence(_VALUE.sub(_with_kind, template))
-    except (ParseError, AssertionError, ValueError) as error:
+    except (ParseError, AssertionError, ValueError, RecursionError) as error:
         problem = str(error) or "brackets do not match"
         raise _TemplateError(template, problem.split("\n")[0]) from error
     sentence.text = template
@@ -351,6 +354,16 @@ def _parse(template: str) -> Any:
             tail = " " if part.text[-1:].isspace() and (plain or not lead) else ""
             part.text = part.original_text = f"{lead}{plain}{tail}"
     return sentence
+
+
+def _refuse_circle(rules: dict[str, Any], name: str, above: tuple[str, ...]) -> None:
+    """Raises _TemplateError for a rule that needs itself to be expanded."""
+    if name in above:
+        raise _TemplateError(rules[above[-1]].text, f"the rule <{name}> contains itself")
+    for part in _walk(rules[name].expression) if name in rules else ():
+        inner = getattr(part, "rule_name", None)
+        if inner is not None:
+            _refuse_circle(rules, inner, (*above, name))
 
 
 def _with_kind(value: re.Match[str]) -> str:

@@ -26,6 +26,7 @@ from assistant.errors import AssistantError, SkillError
 from assistant.intent import sentence_file
 from assistant.intent.grammar import EXAMPLES, SUFFIXES, Grammar
 from assistant.skills.base import Skill
+from assistant.skills.guard import FAILURES, check_declared
 from assistant.state import State
 
 log = logging.getLogger(__name__)
@@ -75,8 +76,9 @@ def load_all(cfg: Config, state: State, taken: set[str]) -> list[Loaded]:
                 raise _left_out(name, f"{origin}: there is another skill of the name {name}")
             skill, folder = make(state)
             found.append(Loaded(name, origin, folder, skill))
-        except AssistantError as error:
-            log.warning("the skill %s is left out: %s", name, error)
+        except (AssistantError, OSError) as failure:
+            error = _told(name, origin, failure)
+            log.debug("the skill %s is left out", name, exc_info=True)
             found.append(Loaded(name, origin, error=error))
         taken.add(name)
     return found
@@ -88,6 +90,8 @@ def load_folder(folder: Path, cfg: Config, state: State) -> Skill:
     if not NAME.fullmatch(name):
         reason = "the folder's name must be lower case letters, digits and _"
         raise _left_out(name, f"{folder}: {reason}")
+    if not (folder / "skill.py").is_file():
+        raise _left_out(name, f"{folder}: there is no file skill.py")
     if folder.stat().st_mode & 0o002 or (folder / "skill.py").stat().st_mode & 0o002:
         reason = "everybody may write it, so anybody could run programs as the assistant"
         raise _left_out(name, f"{folder}: {reason}", f"Run: chmod -R o-w {folder}")
@@ -100,8 +104,8 @@ def load_folder(folder: Path, cfg: Config, state: State) -> Skill:
         and value.__module__ == module.__name__
     ]
     if len(made) != 1:
-        count = "no class" if not made else f"{len(made)} classes"
-        reason = f"there is {count} derived from Skill; one is needed"
+        count = "there is no class" if not made else f"there are {len(made)} classes"
+        reason = f"{count} derived from Skill; one is needed"
         raise _left_out(name, f"{folder / 'skill.py'}: {reason}")
     skill = _made(made[0], name, folder, cfg, state)
     check_sentences(name, folder)
@@ -129,17 +133,35 @@ def _candidates(
     for parent in folders(cfg):
         try:
             inside = sorted(parent.iterdir())
-        except (FileNotFoundError, NotADirectoryError):
-            continue
         except OSError as error:
-            log.warning("the skills in %s are left out: %s", parent, error.strerror)
+            # the usual folders need not be there
+            if cfg.skills.folder or not isinstance(error, FileNotFoundError | NotADirectoryError):
+                yield parent.name, str(parent), _failing(error)
             continue
         for folder in inside:
-            if (folder / "skill.py").is_file():
+            if _is_meant(folder):
                 yield folder.name, str(folder), _from_folder(folder, cfg)
     for point in entry_points(group=GROUP):
         package = point.dist.name if point.dist else point.module
         yield point.name, f"package {package}", _from_package(point, cfg)
+
+
+def _is_meant(folder: Path) -> bool:
+    """Whether there is something of a skill in it, be it broken or forbidden."""
+    try:
+        names = os.listdir(folder)
+    except NotADirectoryError:
+        return False
+    except OSError:
+        return True
+    return not {"skill.py", "en.yaml"}.isdisjoint(names)
+
+
+def _failing(error: OSError) -> Callable[[State], tuple[Skill, Path]]:
+    def make(state: State) -> tuple[Skill, Path]:
+        raise error
+
+    return make
 
 
 def _from_folder(folder: Path, cfg: Config) -> Callable[[State], tuple[Skill, Path]]:
@@ -150,7 +172,7 @@ def _from_package(point: Any, cfg: Config) -> Callable[[State], tuple[Skill, Pat
     def make(state: State) -> tuple[Skill, Path]:
         try:
             kind = point.load()
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             raise _left_out(point.name, f"{point.value}: {_reason(error)}") from error
         file = getattr(sys.modules.get(getattr(kind, "__module__", "")), "__file__", None)
         if not (isinstance(kind, type) and issubclass(kind, Skill) and file):
@@ -177,7 +199,7 @@ def _module(name: str, folder: Path) -> types.ModuleType:
     sys.modules[package], sys.modules[module.__name__] = parent, module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise _left_out(name, _place(error, folder)) from error
     return module
 
@@ -189,10 +211,13 @@ def _made(kind: type[Skill], name: str, folder: Path, cfg: Config, state: State)
     kind.name = name
     kind.settings = dict(cfg.skills.own.get(name, {}))
     try:
-        return kind(cfg, state)  # type: ignore[call-arg]  # as the built-in ones are made
+        skill = kind(cfg, state)
+        skill.home = None
+        check_declared(skill)
+        return skill
     except AssistantError:
         raise
-    except (Exception, SystemExit) as error:
+    except FAILURES as error:
         raise _left_out(name, _place(error, folder)) from error
 
 
@@ -204,6 +229,12 @@ def _place(error: BaseException, folder: Path) -> str:
     lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(inside)]
     where = f"{lines[-1].filename}, line {lines[-1].lineno}" if lines else str(folder / "skill.py")
     return f"{where}: {_reason(error)}"
+
+
+def _told(name: str, origin: str, error: AssistantError | OSError) -> AssistantError:
+    if isinstance(error, AssistantError):
+        return error
+    return _left_out(name, f"{error.filename or origin} cannot be read: {error.strerror or error}")
 
 
 def _reason(error: BaseException) -> str:
