@@ -23,9 +23,11 @@ from assistant.intent.chain import Chain
 from assistant.intent.grammar import Grammar
 from assistant.intent.heads.heads import SHIPPED, Heads
 from assistant.intent.home_grammar import HomeGrammar
+from assistant.intent.own.finish import Finish
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
+from assistant.skills.media.players import MEDIA_INTENTS
 from assistant.skills.registry import Registry
 from assistant.speaking import Speaker, built_in
 from assistant.state import FILE_NAME, Clock, State, default_dir
@@ -107,7 +109,11 @@ class Assembly:
         path = Path(given).expanduser() if given else SHIPPED
         if self.llm is None or given == "off" or not (given or path.exists()):
             return None
-        return Heads(path, self.llm, min_score=self.cfg.understand.min_score)
+        finish = Finish(
+            self.home.snapshot if self.home is not None else None,
+            MEDIA_INTENTS if self.cfg.skills.media.mpd.host else (),
+        )
+        return Heads(path, self.llm, min_score=self.cfg.understand.min_score, finish=finish)
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:

@@ -87,6 +87,7 @@ ONLY_IN = {
         "assistant/intent/home_facts.py",
         "assistant/intent/home_matcher.py",
         "assistant/intent/home_sentences.py",
+        "assistant/intent/own/samples.py",
     ],
     "home_assistant_intents": ["assistant/intent/home_sentences.py"],
     "piper": ["assistant/tts/piper.py"],

@@ -19,9 +19,13 @@ from assistant.intent import data_sets
 from assistant.intent.heads.head import Setup
 from assistant.intent.heads.reader import Reader
 from assistant.intent.heads.training import draw, train
+from assistant.intent.own import rows as own
 from assistant.models import path_of
 
 MAX_THREADS = 64
+
+OWN_FALSE_ACCEPTS = 0.01
+"""A wrong action is worse than an answer in words."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,8 +47,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m assistant.intent.train",
         description="Train what understands free phrasing on labelled sentences.",
     )
-    parser.add_argument("--set", required=True, choices=data_sets.SETS, help="the set's name")
-    parser.add_argument("--data", required=True, type=Path, help="file or folder of it")
+    parser.add_argument(
+        "--set",
+        required=True,
+        choices=(own.NAME, *data_sets.SETS),
+        help="the set's name; own: the assistant's own intents, which needs no --data",
+    )
+    parser.add_argument("--data", type=Path, help="file or folder of the set")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.head")
     parser.add_argument("--per-intent", type=int, metavar="N", help="only N examples of each")
     parser.add_argument("--seed", type=int, default=0, help="of draws and training (0)")
@@ -59,8 +68,15 @@ def _run(args: argparse.Namespace) -> None:
         raise UsageError("train.per_intent", "--per-intent must be at least 2.")
     if not 1 <= args.threads <= MAX_THREADS:
         raise UsageError("train.threads", f"--threads must be from 1 to {MAX_THREADS}.")
+    if args.data is None and args.set != own.NAME:
+        raise UsageError("train.data", f"--data must name the sentences of {args.set}.")
     start = time.monotonic()
-    examples = [e for e in data_sets.read(args.data) if e.split != "test"]
+    if args.set == own.NAME:
+        more = data_sets.read(args.data) if args.data else []
+        examples = own.rows([*own.written(), *more], seed=args.seed)
+    else:
+        examples = data_sets.read(args.data)
+    examples = [e for e in examples if e.split != "test"]
     if args.per_intent is not None:
         examples = draw(examples, args.per_intent, args.seed)
     cfg = config.load(args.config)
@@ -72,7 +88,10 @@ def _run(args: argparse.Namespace) -> None:
         print(f"{time.monotonic() - start:6.0f} s  {text}", file=sys.stderr, flush=True)
 
     try:
-        trained = train(args.set, examples, reader, setup, seed=args.seed, say=say)
+        limit = OWN_FALSE_ACCEPTS if args.set == own.NAME else 1.0
+        trained = train(
+            args.set, examples, reader, setup, false_accepts=limit, seed=args.seed, say=say
+        )
     finally:
         reader.close()
     size = trained.head.save(args.out)

@@ -60,6 +60,7 @@ def fit(
     *,
     has_none: bool,
     held_out: NDArray[np.bool_],
+    false_accepts: float = 1.0,
     seed: int,
     say: Callable[[str], None],
 ) -> Fitted:
@@ -67,6 +68,7 @@ def fit(
 
     pooled: (n, width); labels: (n,), of n_labels, the last of them "none" when has_none.
     held_out: rows to choose by; where there are none, some are drawn.
+    false_accepts: part of those out of scope that the threshold may let through, at most.
     """
     checked: list[NDArray[np.int64]] = []
     states: list[Floats] = []
@@ -89,6 +91,8 @@ def fit(
     sharpness = _sharpness(sure, right)
     scores = score(sure, sharpness)
     threshold = float(np.quantile(scores[scope], REJECTED))
+    if not scope.all():
+        threshold = max(threshold, float(np.quantile(scores[~scope], 1 - false_accepts)))
     say("training on everything")
     final = _experts(pooled, texts, labels, n_labels, np.arange(len(labels)), seed)
     return Fitted(

@@ -14,7 +14,7 @@ from assistant.intent.heads.states import TextStates
 
 log = logging.getLogger(__name__)
 
-SHIPPED = Path(__file__).with_name("own.head")
+SHIPPED = Path(__file__).parents[1] / "files" / "own.head"
 """The head for the assistant's own intents."""
 
 Finish = Callable[[Meaning, str], "Intent | None"]

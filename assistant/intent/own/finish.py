@@ -1,0 +1,34 @@
+"""What a head made of a sentence -> the intent that is acted on, its values still in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from assistant.home.base import Snapshot
+from assistant.intent.base import Intent
+from assistant.intent.heads.head import Meaning
+from assistant.intent.heads.heads import as_said
+from assistant.intent.home_marks import read_marks
+
+
+class Finish:
+    """Says which meanings can be acted on; the skills make values of the words themselves."""
+
+    def __init__(
+        self, snapshot: Callable[[], Snapshot] | None, without_home: Collection[str] = ()
+    ) -> None:
+        """snapshot: of the home, None where there is none; without_home: names of its intents that
+        are for something else as well, less "home."."""
+        self._snapshot = snapshot
+        self._without_home = frozenset(without_home)
+
+    def __call__(self, meaning: Meaning, text: str) -> Intent | None:
+        """None for what is said to a home that is not there, or lacks what it needs."""
+        intent = as_said(meaning, text)
+        skill, _, action = intent.name.partition(".")
+        if skill != "home":
+            return intent
+        if self._snapshot is None and action not in self._without_home:
+            return None
+        snapshot = self._snapshot() if self._snapshot is not None else Snapshot()
+        return intent if read_marks(intent, text, snapshot) is not None else None
