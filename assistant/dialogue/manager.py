@@ -16,15 +16,18 @@ from assistant.dialogue.honesty import honest
 from assistant.dialogue.itself import about_itself
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.memory import asks_about_oneself, recall
+from assistant.dialogue.nonsense import sensible
 from assistant.dialogue.prompts import concerns, facts
 from assistant.dialogue.reading import UNDO, Reader, Reading
 from assistant.dialogue.requests import unable
+from assistant.dialogue.small_talk import small_talk
 from assistant.dialogue.use_log import Entry, UseLog
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
 from assistant.intent.repair import repaired
 from assistant.skills.base import Outcome, TurnContext
+from assistant.skills.guard import FAILURES
 from assistant.skills.registry import Registry
 from assistant.skills.spoken import about, length
 from assistant.skills.timer.table import ALARM, REMINDER
@@ -123,12 +126,15 @@ class Manager:
         if question is not None and (again := self._reader.unanswered(text)):
             self._context.ask_again()
             return self._ask(turn, question.expects, again)
+        done = self._context.done
+        doings = done.outcome.reply if done is not None else ""
+        # it leaves the last command in place, as courtesy does
+        if fitting := small_talk(text, self._now(), doings):
+            return self._plain(turn, TALK, fitting, "answered")
         exchanges = self._history.exchanges()
         text = in_full(text, exchanges[-1].user if exchanges else "")
         facts = self._facts(text)
-        done = self._context.done
         self._context.talked()
-        doings = done.outcome.reply if done is not None else ""
         if known := about_itself(text, area=self._registry.area, done=doings):
             return self._plain(turn, TALK, known, "answered")
         if refusal := unable(text, self._registry.skills):
@@ -234,6 +240,8 @@ class Manager:
             done.outcome.undo()
         except AssistantError as error:
             log.warning("what is corrected could not be undone: %s", error)
+        except FAILURES:
+            log.exception("what is corrected could not be undone")
 
     def _do(self, intent: Intent, text: str, turn: int) -> Outcome:
         outcome = self._registry.handle(intent, self._turn_context(text))
@@ -282,7 +290,7 @@ class Manager:
         history = self._history if refers_back(text) else None
         try:
             reply = llm.reply(text, facts=facts, history=history, cancel=cancel)
-            for piece in honest(reply):
+            for piece in honest(sensible(reply, text)):
                 if not said and self.talk_error is not None:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
                     self.talk_error = None

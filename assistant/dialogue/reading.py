@@ -36,6 +36,9 @@ _ALL_DONE = re.compile(
 _NOTHING = "nothing-else"
 """Stands for a command between courtesies."""
 
+_DOUBTS = re.compile(
+    r"(?:are you (?:really )?sure|really|seriously|what do you mean|why)(?: about that)?"
+)
 _BRIEF_WORDS = 3
 _NEW_MATTER = re.compile(
     r"^(?:what|who|whose|when|where|which|how|why|is|are|was|were|do|does|did|can|could|will|would"
@@ -116,6 +119,8 @@ class Reader:
         """The open question to ask once more, or "" when the text is another matter."""
         question = self._context.question
         plain = strip_courtesy(normalize(text))
+        if question is not None and _DOUBTS.fullmatch(plain):
+            return question.text
         brief = len(plain.split()) <= _BRIEF_WORDS and not text.rstrip().endswith("?")
         if question is None or question.again or not brief or _NEW_MATTER.match(plain):
             return ""

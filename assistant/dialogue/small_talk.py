@@ -1,0 +1,154 @@
+"""Small talk that has one fitting answer; a small model would answer it with nonsense.
+
+By pattern, on the whole sentence, after everything that understands commands.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.values.duration import parse_duration
+from assistant.intent.values.number import parse_number
+from assistant.intent.values.when import parse_time
+from assistant.intent.yes_no import yes_no
+
+NO_QUESTION = "What can I do for you?"
+FOR_WHAT = "Sorry, I don't know what that is for."
+PRIVATE = (
+    "I wait for my wake word, and what you say is worked out on this device. "
+    "It isn't sent to the internet."
+)
+UNSURE = "Not always. I'm often wrong about facts."
+
+_GOOD = (
+    r"(?:ok|okay|cool|nice|great|good|perfect|fine|wow|awesome|excellent|lovely|super|brilliant"
+    r"|fantastic|wonderful|amazing|alright|all right|right|sweet|neat|interesting|funny)"
+)
+_VERY = r"(?:(?:very|so|really|just|well|oh|ah|also|all) )*"
+_ACKNOWLEDGED = re.compile(
+    rf"{_VERY}(?:{_GOOD} {_VERY})*(?:{_GOOD}"
+    rf"|(?:that|this|it) (?:is|was|sounds|works)(?: {_VERY}{_GOOD})"
+    r"(?: (?:to me|for me|then|enough))*"
+    rf"|sounds {_VERY}{_GOOD}(?: to me)?|that (?:works|will do)(?: for me)?|got it|i see"
+    r"|good to know|no (?:problem|worries)|understood|fair enough|makes sense|whatever)"
+)
+_YOU_ARE = r"you (?:are|really are|were) (?:(?:so|very|really|just|such|too|a|an|the|my) )*"
+
+_ANSWERS: tuple[tuple[str, str], ...] = (
+    (
+        r"(?:how (?:are you|have you been|do you (?:do|feel)|is it going|are things|is life"
+        r"|is your day)|what is (?:up|new|happening)|are you (?:ok|okay|well|fine))"
+        r"(?: (?:doing|feeling|going|today|tonight|now|this (?:morning|evening)|so far|with you))*",
+        "I'm fine, thank you. What can I do for you?",
+    ),
+    (
+        r"(?:good night|night night|nighty night|sleep (?:well|tight)|sweet dreams"
+        r"|i am (?:going|off|heading|ready)(?: now)?(?: to| for)? (?:bed|sleep))"
+        r"(?: (?:now|everyone|then|sleep (?:well|tight)))*",
+        "Good night.",
+    ),
+    (
+        r"(?:good ?bye|bye|bye bye|see (?:you|ya)|talk to you|until|so long|take care|farewell"
+        r"|i am (?:leaving|off|going out|heading out))"
+        r"(?: (?:later|soon|tomorrow|again|then|now|around|next time|bye))*",
+        "Goodbye.",
+    ),
+    (
+        r"i (?:really |do )*(?:love|like|adore|appreciate) you(?: (?:so|very) much| a lot| too)?"
+        rf"|{_YOU_ARE}(?:great|awesome|best|amazing|smart|clever|funny|nice|kind|sweet|cute|good"
+        r"|helpful|wonderful|friend|star|genius|lovely|cool|brilliant)"
+        r"(?: (?:one|assistant|friend|at this))?"
+        r"|good (?:boy|girl|bot|robot)",
+        "Thank you, that's kind.",
+    ),
+    (
+        rf"{_YOU_ARE}(?:stupid|dumb|useless|idiot|terrible|annoying|bad|awful|rubbish|slow|rude"
+        r"|horrible|worst|boring|broken|joke|moron|not (?:very |so |too |really |that )*\w+)"
+        r"(?: (?:one|thing|bot|at this|at all))?"
+        r"|(?:i (?:hate|do not like) you|you suck|you never (?:listen|understand)(?: to me| me)?)",
+        "I'm sorry that I'm not more help.",
+    ),
+    (
+        r"(?:(?:no )?(?:that|this|it) (?:is|was) (?:wrong|incorrect|not (?:right|correct|true"
+        r"|what i (?:said|meant|wanted|asked(?: for)?)|it))"
+        r"|you (?:got (?:it|that|me)|are|were) wrong|wrong(?: again)?|you misunderstood(?: me)?"
+        r"|you (?:did not|do not) (?:understand|get)(?: me| that| it)?"
+        r"|you (?:made|have made) a mistake)",
+        "I'm sorry. Please tell me again in other words.",
+    ),
+    (
+        r"(?:(?:are|do|can) you (?:\w+ )?(?:listening|listen|hear|hearing|recording|record|spying"
+        r"|spy|watching|eavesdrop(?:ping)?)(?: (?:to|on))?(?: (?:me|us|everything|this|what i say"
+        r"|what we say|my voice|conversations|our conversations))?"
+        r"(?: (?:all|the|time|right|now|always|constantly|still))*"
+        r"|(?:do|are|will|can) you (?:\w+ )?(?:send|sending|share|sharing|upload|uploading|store"
+        r"|storing|save|saving|keep|keeping|sell|selling|collect|collecting)(?: \w+){0,3}"
+        r" (?:voice|data|conversations?|recordings?|information|say)"
+        r"(?: (?:to|on|with|in) (?:the )?\w+)?"
+        r"|is (?:my|our|the) (?:voice|data|information|conversation|privacy)(?: \w+)?"
+        r" (?:safe|private|secure|protected|recorded|stored|sent|with you)(?: \w+){0,3}"
+        r"|who (?:can hear|hears|is listening|listens)(?: (?:to|me|us|this|in|what i say))*"
+        r"|(?:is|does) (?:anyone|somebody|someone|anybody) (?:else )?(?:listening|listen|hear)"
+        r"(?: (?:to|in|me|us))*"
+        r"|where does my (?:voice|data) go"
+        r"|are you (?:connected to|on) the (?:internet|cloud)|are you (?:online|offline|private)"
+        r"|do you (?:need|use|have) (?:the |an? )?(?:internet|cloud|internet connection))",
+        PRIVATE,
+    ),
+    (
+        r"are you (?:the )?(?:alexa|siri|google(?: assistant| home)?|cortana|bixby|chat ?gpt|gemini"
+        r"|jarvis|amazon|apple)|(?:hey |hi |hello )?(?:alexa|siri|google|cortana|bixby)",
+        "No, I'm the voice assistant that runs on this device.",
+    ),
+    (
+        r"(?:are you|you are) (?:really |quite |absolutely |very )?(?:sure|certain|serious|kidding)"
+        r"(?: about (?:that|this|it))?|(?:really|seriously|is that (?:right|true|correct|so|really"
+        r" true)|is it true)",
+        UNSURE,
+    ),
+    (
+        r"(?:sing|rap|hum|whistle|beatbox|dance)(?: me| us| for me)?(?: (?:a|the|some) [\w -]+"
+        r"| something| happy birthday)?|(?:can|could) you (?:sing|dance|rap|whistle)",
+        "Sorry, I can't sing.",
+    ),
+    (
+        r"(?:when|how (?:long|many \w+)|what day) (?:is|until|till|to|is it until|are there until)"
+        r"(?: it is)? (?:my|our|his|her) (?:\w+ )?"
+        r"(?:birthday|anniversary|wedding|vacation|holiday)",
+        "Sorry, I don't know when that is.",
+    ),
+)
+_PATTERNS = tuple((re.compile(pattern), answer) for pattern, answer in _ANSWERS)
+
+
+def acknowledges(text: str) -> bool:
+    """Whether the text only takes note of what was said: "cool", "that's great"."""
+    return _ACKNOWLEDGED.fullmatch(normalize(text)) is not None
+
+
+def small_talk(text: str, now: datetime, done: str = "") -> str:
+    """The answer; "" when the text is another matter.
+
+    done: what was said of the last command, "" when there is none.
+    """
+    if acknowledges(text):
+        return "OK."
+    for plain in dict.fromkeys((normalize(text), strip_courtesy(normalize(text)))):
+        for pattern, answer in _PATTERNS:
+            if pattern.fullmatch(plain):
+                return f"I said: {done}" if done and answer is UNSURE else answer
+    said = yes_no(text)
+    if said is not None:
+        return NO_QUESTION if said else "OK."
+    return FOR_WHAT if _is_value(strip_courtesy(normalize(text)), now) else ""
+
+
+def _is_value(plain: str, now: datetime) -> bool:
+    """A length, a time or a number on its own, that nothing was asked for."""
+    return (
+        parse_duration(plain) is not None
+        or parse_number(plain) is not None
+        or parse_time(plain.removeprefix("at ").removeprefix("for "), now) is not None
+    )
