@@ -177,7 +177,7 @@ _LOOKUPS: dict[str, tuple[str, ...]] = {
 _MISSING = {
     "home": "Sorry, I have no devices to switch: no home is connected.",
     "media": "Sorry, I have no music player.",
-    "weather": "Sorry, I have no weather service.",
+    "weather": "Sorry, I can't tell the weather: no weather service is connected.",
     "calendar": "Sorry, I have no calendar.",
     "news": "Sorry, I have no news.",
     "orders": "Sorry, I can't order or book things.",

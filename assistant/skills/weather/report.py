@@ -12,7 +12,7 @@ from assistant.intent.sound_alike import best_match
 from assistant.skills.home.act import GONE
 from assistant.skills.home.words import number
 
-NONE = "I have no weather: there is no weather in my home."
+NONE = "Sorry, I can't tell the weather: no weather service is connected."
 LIKELY, POSSIBLE = 50.0, 25.0
 """Per cent of probability from which rain is expected, and from which it is said."""
 

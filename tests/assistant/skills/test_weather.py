@@ -104,7 +104,7 @@ def test_without_any_weather(tmp_path: Path) -> None:
     with living_in(tmp_path, "", bare) as house:
         outcome = house.say("what's the weather like")
         assert not outcome.ok
-        assert "no weather" in outcome.reply
+        assert outcome.reply == "Sorry, I can't tell the weather: no weather service is connected."
         for skill in house.registry.skills:
             skill.home = None
         assert "no weather" in house.reply("do i need an umbrella")
