@@ -51,7 +51,7 @@ _NO_LABEL = frozenset(
         "pause resume restart reset unpause continue repeat snooze check show list change rename",
         "the a an sound schedule setting starting making putting giving stopping",
         "minus negative plus point daily weekday weekdays weekend weekends weekly everyday",
-        "recurring repeating regular",
+        "recurring repeating regular adjust reschedule shift push update move bring",
     )
     for word in line.split()
 )
