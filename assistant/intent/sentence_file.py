@@ -6,16 +6,34 @@ The format is that of hassil: ``intents: NAME: data: - sentences: [...]`` with
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.errors import IntentError
 
+MAX_BYTES = 1024 * 1024
+"""Far more than anybody writes; what is larger is another kind of file."""
+
 _FORMAT_HINT = "See the sentence files of the skills for the format."
+
+
+def _plain(slots: dict[str, Any]) -> dict[str, Any]:
+    """Refuses what YAML can hold and JSON cannot, such as dates without quotes."""
+    for name, value in slots.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            kind = type(value).__name__
+            raise ValueError(f"{name} is a {kind}; put it in quotes") from error
+    return slots
+
+
+_Slots = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
 class _Part(BaseModel):
@@ -25,14 +43,14 @@ class _Part(BaseModel):
 class WordList(_Part):
     """The values of one list; ``out`` is what the slot holds where it differs."""
 
-    values: list[str | dict[str, Any]] = Field(min_length=1)
+    values: list[str | _Slots] = Field(min_length=1)
 
 
 class Block(_Part):
     """Sentences that mean the same; slots: values that go with them."""
 
     sentences: list[str] = Field(min_length=1)
-    slots: dict[str, Any] = {}
+    slots: _Slots = {}
 
 
 class Meaning(_Part):
@@ -55,7 +73,13 @@ class SentenceFile(_Part):
 def read(path: Path) -> SentenceFile:
     """Raises IntentError that names the file and, where it can, line and key."""
     try:
-        text = path.read_text(encoding="utf-8")
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise mistake(path, "it is no file")  # nothing may ever come out of a pipe
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise mistake(path, "it is too large to be a file of sentences")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise mistake(path, f"it is not UTF-8 text (byte {error.start})") from error
     except OSError as error:
@@ -63,10 +87,17 @@ def read(path: Path) -> SentenceFile:
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
+    except RecursionError as error:
+        raise mistake(path, "it is nested too deeply") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "no valid YAML"
         raise mistake(path, str(problem), line=mark.line + 1 if mark else 0) from error
+    if not isinstance(data, dict):
+        raise mistake(path, "there is no intents: in it")
+    if twice := _twice(tree):
+        key, line = twice
+        raise mistake(path, f'"{key}" is there twice', line)
     try:
         return SentenceFile.model_validate(data)
     except ValidationError as error:
@@ -97,6 +128,28 @@ def line_of(path: Path, text: str) -> int:
 
 def _sentence(message: str) -> str:
     return message[:1].lower() + message[1:]
+
+
+def _twice(node: yaml.Node | None) -> tuple[str, int] | None:
+    """The first key that stands twice in one place, of which YAML would drop one, and its line."""
+    waiting, met = [node], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in met:
+            continue  # an alias
+        met.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            keys = set()
+            for key, value in node.value:
+                waiting.append(value)
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                if key.value in keys:
+                    return key.value, key.start_mark.line + 1
+                keys.add(key.value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    return None
 
 
 def _line(node: yaml.Node | None, keys: tuple[int | str, ...]) -> int:

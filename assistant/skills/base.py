@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assistant.intent.base import Intent
 
 if TYPE_CHECKING:
+    from assistant.config import Config
     from assistant.home.base import Home
     from assistant.state import State
 
@@ -86,6 +87,9 @@ class Skill(ABC):
 
     home: Home | None = None
     """The devices of the home, set before the first turn; None when none are configured."""
+
+    def __init__(self, cfg: Config, state: State) -> None:  # noqa: B027 (some need neither)
+        """All settings, and what keeps values over a restart."""
 
     @abstractmethod
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:

@@ -149,12 +149,12 @@ def _candidates(
 def _is_meant(folder: Path) -> bool:
     """Whether there is something of a skill in it, be it broken or forbidden."""
     try:
-        names = os.listdir(folder)
+        names = {path.name for path in folder.iterdir()}
     except NotADirectoryError:
         return False
     except OSError:
         return True
-    return not {"skill.py", "en.yaml"}.isdisjoint(names)
+    return bool(names & {"skill.py", "en.yaml"})
 
 
 def _failing(error: OSError) -> Callable[[State], tuple[Skill, Path]]:

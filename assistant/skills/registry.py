@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from assistant.config import Config
 from assistant.errors import AssistantError, SkillError
@@ -15,14 +14,13 @@ from assistant.events import Trouble
 from assistant.home.base import Home
 from assistant.intent.base import Intent
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.guard import FAILURES, checked, guarded, texts
 from assistant.skills.own import Loaded, load_all
 from assistant.skills.timer.scheduler import Scheduler
 from assistant.skills.volume.skill import read_speed, read_volume
 from assistant.state import State
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 SKILLS = {
     "timer": "TimerSkill",
@@ -175,13 +173,13 @@ class Registry:
             if outcome is None and intent.slots.get("what") == "alarm" and "timer" in self._skills:
                 # "turn off the alarm" while nothing rings means the one that is set
                 skill, intent = self._skills["timer"], Intent("timer.cancel", {"kind": "alarm"})
-            outcome = outcome or skill.handle(intent, turn)
+            outcome = outcome or checked(skill.handle(intent, turn))
         except SkillError as error:
             return Outcome(error.message, ok=False)
         except AssistantError as error:
             log.warning("%s failed: %s", intent.name, error)
             return Outcome(APOLOGY, ok=False)
-        except Exception:
+        except FAILURES:
             log.exception("%s failed", intent.name)
             return Outcome(APOLOGY, ok=False)
         self._known = outcome.known
@@ -199,7 +197,8 @@ class Registry:
         skill = self._skills.get(last.name.split(".")[0])
         if skill is None:
             return None
-        return _guarded(skill, lambda: skill.revise(last, text, turn), None)
+        revised = partial(skill.revise, last, text, turn)
+        return guarded(skill, revised, None, Intent, type(None))
 
     def overrides(self, last: Intent, new: Intent) -> bool:
         """Whether doing ``new`` leaves nothing of ``last``."""
@@ -207,7 +206,7 @@ class Registry:
         return (
             skill is not None
             and last.name.startswith(f"{skill.name}.")
-            and skill.overrides(last, new)
+            and guarded(skill, partial(skill.overrides, last, new), False)
         )
 
     def complete(
@@ -224,25 +223,26 @@ class Registry:
             return None
         now = self._state.clock.now()
         slots = dict(self._known if known is None else known)
-        return _guarded(skill, lambda: skill.complete(expects, text, slots, now), None)
+        completed = partial(skill.complete, expects, text, slots, now)
+        return guarded(skill, completed, None, Intent, type(None))
 
     def notices(self, turn: TurnContext) -> list[str]:
         """What is to be said unasked, such as missed timers; each is given out once."""
         found: list[str] = []
         for skill in self.skills:
-            found += _guarded(skill, partial(skill.notices, turn), [])
+            found += texts(skill, partial(skill.notices, turn))
         return found
 
     def close(self) -> None:
         """Ends what skills do in the background."""
         for skill in self.skills:
-            skill.close()
+            guarded(skill, skill.close, None)
 
     def vocabulary(self) -> list[str]:
         """Words and phrases that are likely to be said now, each once."""
         words: list[str] = []
         for skill in self.skills:
-            words += _guarded(skill, skill.vocabulary, [])
+            words += texts(skill, skill.vocabulary)
         return list(dict.fromkeys(words))
 
     def _undo(self) -> Outcome:
@@ -254,7 +254,7 @@ class Registry:
             return Outcome(NOTHING_TO_UNDO, ok=False)
         if done.undo is None:
             return Outcome(NO_UNDO, ok=False)
-        outcome = done.undo()
+        outcome = checked(done.undo())
         self._last_done = (outcome, self._seconds()) if outcome.undo else None
         return outcome
 
@@ -264,16 +264,8 @@ class Registry:
         return clock.boot() if clock.boot is not None else clock.now().timestamp()
 
     def _stop(self, turn: TurnContext) -> Outcome | None:
-        outcomes = [_guarded(skill, partial(skill.stop, turn), None) for skill in self.skills]
+        outcomes = [
+            guarded(skill, partial(skill.stop, turn), None, Outcome, type(None))
+            for skill in self.skills
+        ]
         return next((outcome for outcome in outcomes if outcome is not None), None)
-
-
-def _guarded(skill: Skill, call: Callable[[], T], otherwise: T) -> T:
-    """What the call gives; a skill that fails is logged and the others go on."""
-    try:
-        return call()
-    except AssistantError as error:
-        log.warning("%s failed: %s", skill.name, error)
-    except Exception:
-        log.exception("%s failed", skill.name)
-    return otherwise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,10 @@ import pytest
 from assistant.cli import main
 from assistant.config import Config
 from assistant.errors import ConfigError, UsageError
+from assistant.intent.base import Intent
 from assistant.skills import own, template
+from assistant.skills.base import TurnContext
+from assistant.skills.registry import APOLOGY
 from assistant.skills.rehearsal import Rehearsal
 from tests.assistant.skills.talk import Talk
 
@@ -126,6 +130,31 @@ BROKEN = {
         ["en.yaml, line 3", 'must begin with "kettle."'],
     ),
     "no sentences": ("en.yaml", None, ["there is no en.yaml"]),
+    "no code": ("skill.py", None, ["there is no file skill.py"]),
+    "no tuple": (
+        "skill.py",
+        KETTLE.replace('("boil water",)', '("boil water")'),
+        ["skill.py", "abilities must be texts in brackets"],
+    ),
+    "empty": ("en.yaml", "\n", ["en.yaml: there is no intents: in it"]),
+    "circle": (
+        "en.yaml",
+        SENTENCES.replace("water", "<hot>") + 'expansion_rules: {hot: "so <so>", so: "<hot>"}\n',
+        ["en.yaml, line ", "contains itself"],
+    ),
+    "twice": (
+        "en.yaml",
+        SENTENCES + SENTENCES.replace("intents:", "").replace("boil [", "cook ["),
+        ["en.yaml, line 8", '"kettle.boil" is there twice'],
+    ),
+    "date": (
+        "en.yaml",
+        SENTENCES + "        slots: {since: 2024-05-01}\n",
+        ["en.yaml, line 6", "since is a date; put it in quotes"],
+    ),
+    "deep": ("en.yaml", "intents: " + "[" * 3000 + "]" * 3000, ["nested too deeply"]),
+    "brackets": ("en.yaml", SENTENCES.replace("water", "[" * 800 + "]" * 800), ["en.yaml, line 5"]),
+    "large": ("en.yaml", "#" * 1_100_000, ["too large"]),
 }
 
 
@@ -149,6 +178,103 @@ def test_a_broken_skill_is_left_out_with_its_place(
     assert talk.grammar.understand("boil water") is None
     row = next(row for row in talk.registry.rows() if row["name"] == "kettle")
     assert (row["ok"], row["origin"]) == (False, str(folder / "kettle"))
+
+
+def test_what_is_no_file_or_forbidden_is_told_of(folder: Path, tmp_path: Path) -> None:
+    for name in ("pipe", "loop", "nest"):
+        shutil.copytree(folder / "kettle", folder / name)
+    (folder / "pipe" / "en.yaml").unlink()
+    os.mkfifo(folder / "pipe" / "en.yaml")
+    (folder / "loop" / "skill.py").unlink()
+    (folder / "loop" / "skill.py").symlink_to("skill.py")
+    (folder / "nest" / "skill.py").unlink()
+    (folder / "nest" / "skill.py").mkdir()
+    (folder / "round").symlink_to("round")
+    (folder / "notes.txt").write_text("no skill", encoding="utf-8")
+    (folder / "pictures").mkdir()
+    for name in ("pipe", "loop", "nest"):
+        text = (folder / name / "en.yaml").read_text() if name != "pipe" else ""
+        if text:
+            (folder / name / "en.yaml").write_text(text.replace("kettle.", f"{name}."))
+    (folder / "pipe" / "skill.py").write_text(KETTLE.replace('"kettle"', '"pipe"'))
+    talk = Talk(tmp_path, config(folder))
+    told = sorted(trouble.message for trouble in talk.registry.troubles)
+    assert len(told) == 4, told
+    assert "loop: there is no file skill.py" in told[0]
+    assert "nest: there is no file skill.py" in told[1]
+    assert "pipe/en.yaml: it is no file" in told[2]
+    assert "round: there is no file skill.py" in told[3]
+    assert talk.reply("boil water") == "Boiling 1 cups."
+
+
+ODD = {
+    "nothing": "None",
+    "a text": "'done'",
+    "a number": "Outcome(5)",
+    "an action": "Outcome('ok', action={'thing': object()})",
+    "what is expected": "Outcome('how much?', expects=None)",
+    "what is known": "Outcome('how much?', known=None)",
+    "an undo": "Outcome('ok', action={}, undo=3)",
+    "the exit": "exit(3)",
+}
+
+
+@pytest.mark.parametrize("given", ODD.values(), ids=ODD.keys())
+def test_what_a_skill_gives_back_is_checked(
+    folder: Path, tmp_path: Path, given: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    skill = folder / "kettle" / "skill.py"
+    skill.write_text(KETTLE.replace("return 1 / 0", f"return {given}"), encoding="utf-8")
+    talk = Talk(tmp_path, config(folder))
+    outcome = talk.say("boil water at 13")
+    assert (outcome.reply, outcome.ok) == (APOLOGY, False)
+    assert "kettle.boil failed" in caplog.text
+    assert talk.say("boil water").ok
+
+
+def test_a_skill_that_fails_in_all_it_does_is_alone_in_it(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    others = "complete revise overrides stop notices close vocabulary".split()
+    for number, does in enumerate(("1 / 0", "[][1]", "exit(2)", "return 'x'", "return [None]")):
+        code = KETTLE.partition("    def vocabulary")[0] + "".join(
+            f"    def {name}(self, *a):\n        {does}\n" for name in others
+        )
+        (folder / "kettle" / "skill.py").write_text(code, encoding="utf-8")
+        (tmp_path / str(number)).mkdir()
+        registry = Talk(tmp_path / str(number), config(folder)).registry
+        turn = TurnContext(registry._state.clock.now, registry._state)
+        boil = Intent("kettle.boil")
+        assert registry.revise(boil, "hotter", turn) is None
+        assert registry.complete("kettle.boil", "hotter") is None
+        assert registry.notices(turn) == []
+        assert "volume" in registry.vocabulary()
+        assert registry.handle(Intent("system.stop"), turn).ok
+        registry.overrides(boil, boil)
+        registry.close()
+
+
+def test_what_cannot_be_taken_back_is_told(folder: Path, tmp_path: Path) -> None:
+    for undo in ("lambda: 1 / 0", "lambda: None", "lambda: exit(1)"):
+        code = KETTLE.replace('"do": "boil"}', f'"do": "boil"}}, undo={undo}')
+        (folder / "kettle" / "skill.py").write_text(code, encoding="utf-8")
+        talk = Talk(tmp_path, config(folder))
+        assert talk.say("boil water").ok
+        assert talk.reply("undo that") == APOLOGY
+
+
+def test_the_least_skill_has_no_init(folder: Path, tmp_path: Path) -> None:
+    code = KETTLE.replace("self.cups = self.settings", "pass  # ").replace("{self.cups}", "1")
+    code = code.replace("def __init__(self, cfg, state)", "def unused(self)")
+    (folder / "kettle" / "skill.py").write_text(code, encoding="utf-8")
+    assert Talk(tmp_path, config(folder)).reply("boil water") == "Boiling 1 cups."
+
+
+def test_line_ends_and_marks_of_other_systems(folder: Path, tmp_path: Path) -> None:
+    for file in (folder / "kettle").iterdir():
+        content = file.read_bytes().replace(b"\n", b"\r\n")
+        file.write_bytes(b"\xef\xbb\xbf" + content)
+    assert Talk(tmp_path, config(folder)).reply("boil water") == "Boiling 1 cups."
 
 
 def test_names_of_built_in_skills_are_taken(folder: Path, tmp_path: Path) -> None:
@@ -176,9 +302,13 @@ def test_a_skill_may_have_files_of_its_own(folder: Path, tmp_path: Path) -> None
     assert Talk(tmp_path, config(folder)).reply("boil water") == "Boiling 7 cups."
 
 
-def test_no_folder_is_no_trouble(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, config(tmp_path / "none"))
-    assert talk.registry.troubles == []
+def test_only_a_folder_that_is_named_has_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert Talk(tmp_path, Config()).registry.troubles == []
+    (trouble,) = Talk(tmp_path, config(tmp_path / "none")).registry.troubles
+    assert f"{tmp_path / 'none'} cannot be read: No such file" in trouble.message
 
 
 def test_the_usual_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
