@@ -5,7 +5,30 @@ from __future__ import annotations
 import re
 
 from assistant.home.base import Entity
+from assistant.intent.base import Intent
 from assistant.skills.home.act import Plan, Step
+
+SURE = 0.9
+"""How sure free phrasing must be to be acted on without a question."""
+
+_TO_DO = {
+    "turned": "turn",
+    "opened": "open",
+    "closed": "close",
+    "locked": "lock",
+    "unlocked": "unlock",
+    "started": "start",
+    "stopped": "stop",
+    "pressed": "press",
+    "sent": "send",
+    "set": "set",
+    "brightened": "brighten",
+    "dimmed": "dim",
+    "announced": "announce",
+    "added": "add",
+    "ticked": "tick",
+    "removed": "remove",
+}
 
 _CLASSES = frozenset(["door", "garage", "gate", "garage_door"])
 _NAMES = re.compile(r"\b(?:garage|gate|door|doors|gates)\b", re.IGNORECASE)
@@ -26,6 +49,18 @@ def question(plan: Plan) -> str:
     if any(_opens(step) for step in plan.steps):
         return f"Open {plan.what}: are you sure?"
     return ""
+
+
+def is_guess(intent: Intent) -> bool:
+    """Whether it was made of free phrasing that may mean something else."""
+    return intent.source == "heads" and intent.score < SURE
+
+
+def doubt(plan: Plan) -> str:
+    """Asks whether the plan is what was meant: "Should I turn off the lights?"."""
+    first, _, rest = plan.did.partition(" ")
+    verb = f"{_TO_DO.get(first, first)} {rest}".strip()
+    return f"Should I {verb} {plan.what}{plan.tail}?"
 
 
 def _opens(step: Step) -> bool:

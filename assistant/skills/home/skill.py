@@ -81,7 +81,7 @@ class HomeSkill(Skill):
         if name == "HassNevermind":
             return Outcome("Okay.")
         try:
-            return self._handle(name, intent.slots, turn)
+            return self._handle(name, intent.slots, turn, guess=confirm.is_guess(intent))
         except Unclear as unclear:
             asked = {
                 "intent": intent.name,
@@ -134,7 +134,9 @@ class HomeSkill(Skill):
             words += [name, *aliases]
         return [*words, *self.phrases]
 
-    def _handle(self, name: str, slots: Mapping[str, Any], turn: TurnContext) -> Outcome:
+    def _handle(
+        self, name: str, slots: Mapping[str, Any], turn: TurnContext, *, guess: bool = False
+    ) -> Outcome:
         if name in MEDIA_INTENTS and not self._media:
             raise SkillError("media.off", "Sorry, I can't do that here.")
         if name in MEDIA_INTENTS:
@@ -155,6 +157,8 @@ class HomeSkill(Skill):
             return Outcome(answer.temperature(slots, resolver, turn.utterance))
         plan = self._plan(name, slots, resolver)
         question = "" if slots.get("confirmed") or not self._confirm else confirm.question(plan)
+        if guess and not slots.get("confirmed"):
+            question = question or confirm.doubt(plan)
         if question:
             return _ask(question, f"home.{name}", slots)
         return self._outcome(home, [plan], [])
