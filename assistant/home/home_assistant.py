@@ -183,7 +183,7 @@ class HomeAssistant(Home):
                     self._stale_since = None
                     self._read_all(requests)
         except Refused as error:
-            reason = f"{NAME} does not tell what there is in the home: {error.message}"
+            reason = f"{NAME} does not tell what there is in the home ({error.code})."
             raise LinkError(reason) from error
         finally:
             self._keeper.lost()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import socket
 import ssl
 from collections.abc import Iterator
@@ -22,6 +23,10 @@ MAX_BYTES = 32 << 20
 OPEN_S = 10.0
 PING_S = 20.0
 """A connection that answers no ping for this long is lost: a pulled cable says nothing."""
+
+_FRAMES = logging.getLogger(f"{__name__}.frames")
+_FRAMES.setLevel(logging.INFO)
+"""At debug level the package writes down every message, the token among them."""
 
 _NO_NETWORK = (errno.EAFNOSUPPORT, errno.EPERM, errno.EACCES, errno.ENETUNREACH)
 _SHUT_IN = "As a service it may use no network before it is allowed: see docs/home.md."
@@ -105,6 +110,7 @@ def open_websocket(url: str, *, verify_tls: bool = True) -> Iterator[WebSocket]:
             ping_timeout=PING_S,
             close_timeout=2,
             max_size=MAX_BYTES,
+            logger=_FRAMES,
             user_agent_header="pi-voice-assistant",
         )
         # Newer versions of the package want it as a context manager.

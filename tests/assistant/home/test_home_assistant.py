@@ -190,6 +190,17 @@ def test_what_was_said_does_not_get_into_the_log(
         assert TOKEN not in caplog.text
 
 
+def test_the_token_does_not_get_into_the_log(
+    server: HomeServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.behaviour.refused["get_states"] = ("x", f"not for {TOKEN}")
+    with caplog.at_level(logging.DEBUG), connected(server) as home:
+        assert server.logins == [TOKEN]
+        assert TOKEN not in home.trouble() + home.hint()
+    assert caplog.records
+    assert TOKEN not in caplog.text
+
+
 def test_a_call_without_an_answer_ends(server: HomeServer) -> None:
     server.behaviour.silent.add("light.turn_on")
     with connected(server, answer_s=0.2) as home:
