@@ -98,7 +98,7 @@ ONLY_IN = {
     "kvquant": ["assistant/dialogue/llm.py", "assistant/intent/heads/reader.py"],
     "sklearn": ["assistant/intent/heads/fit_classifier.py"],
     "scipy": ["assistant/intent/heads/fit_classifier.py"],
-    "matplotlib": ["kvquant/plots.py"],
+    "matplotlib": ["assistant/bench/plots.py", "kvquant/plots.py"],
     "torch": [
         "kvquant/hf.py",
         "kvquant/adaptive_judge.py",
