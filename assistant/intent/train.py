@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,8 @@ def _run(args: argparse.Namespace) -> None:
     cfg = config.load(args.config)
     models = Path(cfg.service.models_dir).expanduser() if cfg.service.models_dir else None
     setup = Setup(prefix=cfg.dialogue.system_prompt)
+    if args.set == own.NAME:
+        setup = replace(setup, layers=own.LAYERS)
     reader = Reader.load(path_of(cfg.llm.model, models), setup.prefix, threads=args.threads)
 
     def say(text: str) -> None:

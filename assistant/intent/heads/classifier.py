@@ -73,23 +73,31 @@ class Classifier:
     """Both experts together."""
 
     def __init__(
-        self, experts: Experts, *, share: float, sharpness: tuple[float, float], has_none: bool
+        self,
+        experts: Experts,
+        *,
+        share: float,
+        sharpness: tuple[float, float],
+        has_none: bool,
+        careful: bool = False,
     ) -> None:
         """share: what the word expert's margin counts against the other's log-probability.
 
         sharpness: slope and offset that make the score of the confidence.
         has_none: the last label is "none of them".
+        careful: it is unsure as well where another intent is nearly as likely.
         """
         self.experts = experts
         self.share = share
         self.sharpness = sharpness
         self.has_none = has_none
+        self.careful = careful
 
     def judge(self, pooled: Floats, text: str) -> Judgement:
         """pooled: as ``features.pooled`` makes it; text: as it was read."""
         experts = self.experts
         logits = combined(experts.by_states(pooled), experts.by_words(text), self.share)
-        best, sure = confidence(logits[None], self.has_none)
+        best, sure = confidence(logits[None], self.has_none, self.careful)
         return Judgement(int(best[0]), float(score(sure, self.sharpness)[0]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -114,6 +122,7 @@ class Classifier:
             "share": self.share,
             "sharpness": list(self.sharpness),
             "has_none": self.has_none,
+            "careful": self.careful,
         }
 
     @classmethod
@@ -150,6 +159,7 @@ class Classifier:
             share=float(settings["share"]),
             sharpness=(float(slope), float(offset)),
             has_none=bool(settings["has_none"]),
+            careful=bool(settings.get("careful", False)),
         )
 
 
@@ -172,14 +182,21 @@ def combined(states: Floats, words: Floats, share: float) -> Floats:
     return log_softmax(states + share * words)
 
 
-def confidence(logits: Floats, has_none: bool) -> tuple[NDArray[np.int64], Floats]:
+def confidence(
+    logits: Floats, has_none: bool, careful: bool = False
+) -> tuple[NDArray[np.int64], Floats]:
     """The best label in scope of each row (n, labels), and how sure that is: log-odds.
 
-    With a label for "none of them", what counts is by how much the best one beats that.
+    With a label for "none of them", what counts is by how much the best one beats that;
+    careful: by how much it beats any other.
     """
     scope = logits[:, :-1] if has_none else logits
     best = scope.argmax(axis=1)
     top = scope.max(axis=1)
+    if careful:
+        others = logits.copy()
+        others[np.arange(len(best)), best] = -np.inf
+        return best, top - others.max(axis=1)
     if has_none:
         return best, top + (top - logits[:, -1])
     rest = np.exp(scope - top[:, None]).sum(axis=1) - 1

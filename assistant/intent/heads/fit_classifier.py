@@ -68,7 +68,8 @@ def fit(
 
     pooled: (n, width); labels: (n,), of n_labels, the last of them "none" when has_none.
     held_out: rows to choose by; where there are none, some are drawn.
-    false_accepts: part of those out of scope that the threshold may let through, at most.
+    false_accepts: part of those out of scope that the threshold may let through, at most; when
+        there is such a limit, it is careful about intents that are alike, too.
     """
     checked: list[NDArray[np.int64]] = []
     states: list[Floats] = []
@@ -85,7 +86,8 @@ def fit(
     truth = labels[order]
     share = _share(np.concatenate(states), np.concatenate(words), truth, has_none)
     logits = combined(np.concatenate(states), np.concatenate(words), share)
-    best, sure = confidence(logits, has_none)
+    careful = false_accepts < 1
+    best, sure = confidence(logits, has_none, careful)
     scope = truth < n_labels - has_none
     right = best == truth
     sharpness = _sharpness(sure, right)
@@ -96,7 +98,7 @@ def fit(
     say("training on everything")
     final = _experts(pooled, texts, labels, n_labels, np.arange(len(labels)), seed)
     return Fitted(
-        Classifier(final, share=share, sharpness=sharpness, has_none=has_none),
+        Classifier(final, share=share, sharpness=sharpness, has_none=has_none, careful=careful),
         threshold,
         float(right[scope].mean()),
         float((scores[~scope] < threshold).mean()) if not scope.all() else None,

@@ -21,8 +21,11 @@ NAME = "own"
 SKILLS = Path(assistant.__file__).with_name("skills")
 TALK = Path(__file__).parents[1] / "files" / "talk.yaml"
 
-PER_INTENT = 15
-"""Sentences drawn from the templates of one intent; as many as people have written for most."""
+PER_INTENT = 40
+"""Sentences drawn from the templates of one intent; people have written fifteen for most."""
+
+LAYERS = (15, 24)
+"""What the classifier reads; with few examples the later layers tell more."""
 
 _CHECKED = 5
 """Of so many written examples one is held out, when some are."""
