@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assistant.dialogue.context import Context, Done
+from assistant.dialogue.naming import with_noun, with_nouns
 from assistant.dialogue.several import several
 from assistant.intent.base import Intent, Understander
 from assistant.intent.followup import MAX_WORDS, Followup, followup, points_back
@@ -106,6 +107,9 @@ class Reader:
         parts = several(text, self._understander.exactly)
         if parts:
             return Reading(parts)
+        named = self._named(done, text)
+        if named is not None:
+            return Reading((named,))
         if done is not None:
             found = self._corrected(done, hangs) or self._revised(done, hangs, text)
             if found is not None:
@@ -125,6 +129,17 @@ class Reader:
         if question is None or question.again or not brief or _NEW_MATTER.match(plain):
             return ""
         return f"Sorry, {question.text[:1].lower()}{question.text[1:]}"
+
+    def _named(self, done: Done | None, text: str) -> Intent | None:
+        """A command about what is called by its name alone, or as one of those just told."""
+        noun = self._registry.noun(done.intent) if done is not None else ""
+        one = with_noun(text, noun)
+        for line in (*([one] if one else []), *with_nouns(text, self._registry.nouns())):
+            found = self._understander.exactly(line)
+            # what makes something new gives it the name
+            if found is not None and not found.name.endswith((".set", ".create")):
+                return found
+        return None
 
     def _answer(self, text: str) -> Intent | None:
         """The intent of a text that answers the open question."""

@@ -262,6 +262,7 @@ PARSERS: dict[str, Parser] = {
     "ordinal": lambda text, now: parse_ordinal(text),
     "temperature": temperature,
     "day": time_slots.day,
+    "named_day": time_slots.named_day,
     "moment": time_slots.moment,
     "recurring": time_slots.recurring,
     "reminder": time_slots.reminder,

@@ -50,6 +50,7 @@ LISTS: dict[str, tuple[str, ...]] = {
         f"[on|next|this] ({_DAYS})",
         "the weekend",
     ),
+    "named_day": ("tomorrow", f"({_DAYS})"),
     "rule": ("daily", "weekday", "every day", "every morning", f"every ({_DAYS}|weekday)"),
     "alarm_time": ("[{day}] [at] {time} [{day}]",),
     "schedule": ("[{day}] [at] {time} [{day}]", "{day}"),

@@ -172,6 +172,11 @@ def day(text: str, now: datetime) -> str | None:
     return when.at.date().isoformat()
 
 
+def named_day(text: str, now: datetime) -> str | None:
+    """As ``day``, but not by its number alone: "the second alarm" is one of several."""
+    return None if parse_ordinal(text.removeprefix("the ")) is not None else day(text, now)
+
+
 def zone(text: str, now: datetime) -> str | None:
     """A place or zone whose time is known, in the words of the user: "new york"."""
     words = text.strip().removesuffix("'s").removesuffix(" time")

@@ -119,6 +119,14 @@ class Skill(ABC):
         """
         return False
 
+    def nouns(self) -> dict[str, str]:
+        """What its things with names of their own are, such as {"pasta": "timer"}."""
+        return {}
+
+    def noun(self, last: Intent) -> str:
+        """What "the second one" is after this intent, such as "timer"; "" when nothing."""
+        return ""
+
     def stop(self, turn: TurnContext) -> Outcome | None:
         """Ends what this skill does aloud, such as ringing; None when it does nothing."""
         return None

@@ -245,6 +245,19 @@ class Registry:
             words += texts(skill, skill.vocabulary)
         return list(dict.fromkeys(words))
 
+    def nouns(self) -> dict[str, str]:
+        """What the things are that have names of their own, such as {"pasta": "timer"}."""
+        found: dict[str, str] = {}
+        nothing: dict[str, str] = {}
+        for skill in self.skills:
+            found |= guarded(skill, skill.nouns, nothing, dict)
+        return found
+
+    def noun(self, last: Intent) -> str:
+        """What "the second one" is after this intent; "" when nothing."""
+        skill = self._skills.get(last.name.split(".")[0])
+        return guarded(skill, partial(skill.noun, last), "", str) if skill is not None else ""
+
     def _undo(self) -> Outcome:
         """Takes back what was done last, unless that is too long ago to be what is meant."""
         if self._last_done is None:

@@ -93,6 +93,9 @@ class ListsSkill(Skill):
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         return revised(valued(last, turn.now(), KINDS), text, turn.now())
 
+    def nouns(self) -> dict[str, str]:
+        return dict.fromkeys(self._store.names(), "list")
+
     def vocabulary(self) -> list[str]:
         lists = [f"{name} list" for name in self._store.names()]
         return [*lists, *(item.text for item in self._store.all()), *self.phrases]

@@ -77,6 +77,9 @@ class ReminderSkill(Skill):
             return None
         return Outcome(action=wording.action("stop", stopped, self.name), control="stop")
 
+    def noun(self, last: Intent) -> str:
+        return REMINDER
+
     def notices(self, turn: TurnContext) -> list[str]:
         self.scheduler.mark_missed()
         missed = self.scheduler.take_missed((REMINDER,))

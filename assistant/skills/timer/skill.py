@@ -106,6 +106,12 @@ class TimerSkill(Skill):
         missed = self.scheduler.take_missed((TIMER, ALARM))
         return [wording.missed(timer, turn.now(), self._twenty_four) for timer in missed]
 
+    def nouns(self) -> dict[str, str]:
+        return {t.name: t.kind for t in self._all() if t.name and not t.name[0].isdigit()}
+
+    def noun(self, last: Intent) -> str:
+        return str(last.slots.get("kind", TIMER))
+
     def vocabulary(self) -> list[str]:
         return [*(timer.name for timer in self._all() if timer.name), *self.phrases]
 
