@@ -194,6 +194,7 @@ def test_the_token_does_not_get_into_the_log(
     server: HomeServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.behaviour.refused["get_states"] = ("x", f"not for {TOKEN}")
+    caplog.set_level(logging.INFO, "websockets.server")  # the other end, which runs here too
     with caplog.at_level(logging.DEBUG), connected(server) as home:
         assert server.logins == [TOKEN]
         assert TOKEN not in home.trouble() + home.hint()
