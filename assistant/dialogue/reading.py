@@ -40,6 +40,14 @@ _NOTHING = "nothing-else"
 _DOUBTS = re.compile(
     r"(?:are you (?:really )?sure|really|seriously|what do you mean|why)(?: about that)?"
 )
+_OF_THE_LAST = re.compile(
+    r"^(?:(?:a|just|much|even|still|little|tiny|bit|lot|touch|slightly|make|it) )*"
+    r"(?:brighter|dimmer|darker|lighter|warmer|hotter|cooler|colder|higher|lower|faster|slower"
+    r"|louder|quieter|softer)$"
+    r"|^(?:no )?(?:the|that|this) (?:[\w'-]+ ){1,3}ones?$"
+)
+"""Of what was just spoken of, where it is something that can be so."""
+
 _BRIEF_WORDS = 3
 _NEW_MATTER = re.compile(
     r"^(?:what|who|whose|when|where|which|how|why|is|are|was|were|do|does|did|can|could|will|would"
@@ -158,7 +166,8 @@ class Reader:
         if hangs.kind == "also":
             # "and the kitchen light" after a question is one, and switches nothing
             return done.outcome.action is None
-        return hangs.kind == "again" or points_back(text)
+        plain = strip_courtesy(normalize(text))
+        return hangs.kind == "again" or points_back(text) or _OF_THE_LAST.match(plain) is not None
 
     def _ringing(self) -> bool:
         scheduler = self._registry.scheduler

@@ -28,7 +28,10 @@ _VERBS = {
     "unlock": "HassTurnOff",
 }
 _VERB = re.compile(r"^(open|close|shut|lock|unlock) (?:it|that|this|them|those|these)(?: again)?$")
-_SET = re.compile(r"^(?:set|turn|make|dim|put|change) (?:it|that|this|them) (?:up |down )?to (.+)$")
+_SET = re.compile(
+    r"^(?:set|turn|make|dim|put|change) (?:it|that|this|them) (?:up |down )?to (.+)$"
+    r"|^(?:open|close|shut) (?:it|that|this|them) (?:up )?(?:to )?(.+)$"
+)
 _MAKE = re.compile(r"^(?:make|turn) (?:it|that|this|them) (.+)$")
 _LEAD = re.compile(r"^(?:in|at|on|for|to|of|from|with)\s+|^(?:the|a|an|my|our)\s+")
 _ONE = re.compile(r"\s+(?:one|ones|light|lights|lamp|lamps)$")
@@ -51,6 +54,14 @@ _VALUES = {
     "HassClimateSetTemperature": "temperature",
     "HassSetVolume": "volume_level",
 }
+_OF_DOMAIN = {
+    "fan": ("HassFanSetSpeed", "percentage"),
+    "cover": ("HassSetPosition", "position"),
+    "climate": ("HassClimateSetTemperature", "temperature"),
+    "media_player": ("HassSetVolume", "volume_level"),
+}
+"""What "set it to fifty" means for a device that was only switched."""
+
 _STEPS = ("brightness_step", "percentage_step", "temperature_step", "volume_step")
 _LIGHT = ("HassTurnOn", "HassTurnOff", "HassToggle", "HassLightSet")
 _REPEATABLE = ("HassMediaNext", "HassMediaPrevious", "HassToggle", "HassBroadcast")
@@ -128,7 +139,7 @@ def _by_value(
     """ "make it twenty", "no, blue", "set it to half"."""
     for pattern in (_SET, _MAKE):
         if match := pattern.match(rest):
-            rest, bare = match[1], False
+            rest, bare = match[match.lastindex or 1], False
     rest = re.sub(r"^to ", "", rest)
     target = _targets(slots)
     lights = name in _LIGHT and _is_light(slots, resolver)
@@ -137,7 +148,7 @@ def _by_value(
     if rest in ("on", "off") and name in ("HassTurnOn", "HassTurnOff") and not bare:
         return Intent("home.HassTurnOn" if rest == "on" else "home.HassTurnOff", target)
     number = parse_number(_UNIT.sub("", rest))
-    if rest in ("half", "halfway"):
+    if rest in ("half", "halfway", "half way"):
         number = 50
     if number is None:
         return None
@@ -145,6 +156,8 @@ def _by_value(
     slot = _VALUES.get(name)
     if slot is None and lights and (unit or not bare):
         name, slot = "HassLightSet", "brightness"
+    if slot is None and not bare and (found := _OF_DOMAIN.get(_domain(slots, resolver))):
+        name, slot = found
     if slot is None:
         return None
     if name == "HassLightSet" and "temperature" in slots and number > 100:
@@ -157,6 +170,15 @@ def _is_light(slots: Mapping[str, Any], resolver: Resolver) -> bool:
     if not said:
         return slots.get("domain") == "light" or any(s in slots for s in ("brightness", "color"))
     return any(e.name == said and e.domain == "light" for e in resolver.snapshot.entities)
+
+
+def _domain(slots: Mapping[str, Any], resolver: Resolver) -> str:
+    """The kind of device that is meant; "" when it is not one kind."""
+    said = slots.get("name")
+    if not said:
+        return str(slots.get("domain", ""))
+    domains = {entity.domain for entity in resolver.snapshot.entities if entity.name == said}
+    return domains.pop() if len(domains) == 1 else ""
 
 
 def _by_target(
@@ -178,6 +200,8 @@ def _by_target(
         place = _place(said, resolver)
         if place is not None and (not bare or one):
             old = slots.get("name")
+            if old and _stands_in(old, place, resolver):
+                return Intent(f"home.{name}", {**kept, "name": old, **place})
             if old and "domain" not in kept:
                 domains = {e.domain for e in resolver.snapshot.entities if e.name == old}
                 if len(domains) == 1:
@@ -206,6 +230,13 @@ def _place(said: str, resolver: Resolver) -> dict[str, str] | None:
         if any(similarity(said, name) == 1.0 for name in (floor.name, *floor.aliases)):
             return {"floor": floor.name}
     return None
+
+
+def _stands_in(name: str, place: Mapping[str, str], resolver: Resolver) -> bool:
+    """Whether a device of this name is in that room: another one of the same name."""
+    home = resolver.snapshot
+    rooms = {area.id for area in home.areas if area.name == place.get("area")}
+    return any(entity.name == name and entity.area in rooms for entity in home.entities)
 
 
 def _without_domain(slots: Mapping[str, Any]) -> dict[str, Any]:
