@@ -33,7 +33,7 @@ FEWEST_TOKENS = 6
 
 BEAMS = 2
 
-WORD_BEAMS = 4
+WORD_BEAMS = 3
 """More than without words: what is lifted late must not be lost before."""
 
 SURE_ENOUGH = -0.2
@@ -50,9 +50,6 @@ FIRST_TOKENS = 6
 """How many tell whether the text is invented: a loop grows surer of itself with every round."""
 
 SENTENCE_BEAMS = 3
-
-SURE_WITHOUT_WORDS = -0.1
-"""As ``SURE_ENOUGH``, when there are words that are likely now."""
 
 FARTHEST = 0.8
 """How much less likely than the text heard freely a sentence may be, in natural logarithms by
@@ -183,7 +180,7 @@ class Network:
                 led = search(decoder.advance, sentences, SENTENCE_BEAMS, limit)
             if led is not None and self._is_near(led, freely, alone):
                 return self._decoded(led, freely, expected=True)
-        if freely.mean < (SURE_ENOUGH if words is None else SURE_WITHOUT_WORDS):
+        if freely.mean < SURE_ENOUGH:
             decoder = Decoder(self, hidden, ones)
             beams = BEAMS if words is None else WORD_BEAMS
             searched = search(decoder.advance, words or Unguided(), beams, limit)
