@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -79,6 +80,7 @@ class Assembly:
             Trouble(code="state.set_aside", message=warning) for warning in self.state.warnings
         ]
         self.troubles += self.registry.troubles
+        self._closed = False
         self._voice: Voice | None = None
         self._listener: Listener | None = None
         self.expected = Expected(
@@ -151,6 +153,18 @@ class Assembly:
         trouble = self.home.trouble()
         if trouble:
             self.troubles.append(Trouble(code="home.away", message=trouble, hint=self.home.hint()))
+
+    def let_go_on(self, stop: threading.Event) -> None:
+        """Has whatever waits for the home end as soon as ``stop`` is set."""
+        if self.home is not None:
+            threading.Thread(target=self._let_go, args=(stop,), name="stop", daemon=True).start()
+
+    def _let_go(self, stop: threading.Event) -> None:
+        while not stop.wait(0.5):
+            if self._closed:
+                return
+        if self.home is not None:
+            self.home.close()
 
     def _load_talk(self) -> None:
         if self.llm is None:
@@ -231,6 +245,7 @@ class Assembly:
 
     def close(self) -> None:
         """Frees the models and closes the state."""
+        self._closed = True
         if self._listener is not None:
             self._listener.close()
         if self._voice is not None:

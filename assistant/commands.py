@@ -65,6 +65,7 @@ def hear(args: argparse.Namespace) -> int:
 
         assembly = Assembly(cfg)
         assembly.bus.subscribe(_warn)
+        assembly.let_go_on(stop)
         try:
             run_hear(
                 assembly,
@@ -127,6 +128,7 @@ def ask(args: argparse.Namespace) -> int:
         assembly = Assembly(cfg)
         assembly.bus.subscribe(_warn)
         try:
+            assembly.let_go_on(stop)
             for trouble in assembly.troubles:
                 _warn(trouble)
             assembly.understander.load()

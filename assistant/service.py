@@ -211,6 +211,7 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
     def make() -> Runnable:
         nonlocal assembly, pipeline
         assembly = Assembly(cfg, lasting=True)
+        assembly.let_go_on(service.stop)
         assembly.bus.subscribe(events)
         assembly.bus.subscribe(service.status)
         if args.json:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import yaml
 from assistant.assembly import Assembly
 from assistant.config import Config
 from assistant.config_rules import contradictions
+from assistant.home.home_assistant import ANSWER_S
 from tests.assistant.test_assembly import answer, assembled
 from tests.home_server import TOKEN, HomeServer
 
@@ -59,6 +62,27 @@ def test_a_home_that_is_away_is_told(tmp_path: Path) -> None:
         assert "Nothing answers" in trouble.message
         assert answer(assembly, "what time is it").startswith("It's")
         assert "urned on" not in answer(assembly, "turn on the lights")
+
+
+def test_an_interrupted_call_ends_at_once(tmp_path: Path) -> None:
+    with HomeServer() as server:
+        server.entity("light.desk", "Desk lamp", area=server.area("Study"))
+        server.behaviour.silent.add("light.turn_on")
+        with assembled(tmp_path, home=settings(server), llm={"enabled": False}) as assembly:
+            loaded(assembly)
+            stop = threading.Event()
+            assembly.let_go_on(stop)
+            said: list[str] = []
+            turn = threading.Thread(
+                target=lambda: said.append(answer(assembly, "turn on the desk lamp"))
+            )
+            turn.start()
+            while "call_service" not in server.requests:
+                time.sleep(0.01)
+            stop.set()
+            turn.join(ANSWER_S / 2)
+            assert len(said) == 1
+            assert "don't know whether it worked" in said[0]
 
 
 def test_a_missing_package_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
