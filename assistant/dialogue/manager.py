@@ -20,11 +20,12 @@ from assistant.dialogue.nonsense import sensible
 from assistant.dialogue.prompts import concerns, facts
 from assistant.dialogue.reading import UNDO, Reader, Reading
 from assistant.dialogue.requests import unable
-from assistant.dialogue.small_talk import small_talk
+from assistant.dialogue.small_talk import NO_MATTER, small_talk
 from assistant.dialogue.use_log import Entry, UseLog
 from assistant.errors import AssistantError, LlmError, MissingError
 from assistant.events import ActionDone, Event, IntentMatched, Recovered, Trouble
 from assistant.intent.base import Intent, Understander
+from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.repair import repaired
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.guard import FAILURES
@@ -41,12 +42,15 @@ NO_MODEL = "Sorry, I can't chat, only do commands: my language model is missing.
 NO_ANSWER = "Sorry, I can't think of an answer right now."
 NOT_TOLD = "Sorry, I don't know that."
 NOT_UNDERSTOOD = "Sorry, I don't know how to do that."
+REFRAINED = "OK, I won't."
 
 SNOOZES = ("timer.snooze", "timer.add")
 """What puts off a ring that is heard: "snooze", "five more minutes"."""
 
 TALK = "dialogue.talk"
 NONE = "none"
+
+_NOT_TO = re.compile(r"(?:please )?(?:do not|never)(?: ever)? (?P<what>\w+ .+)")
 
 # What a recogniser makes of a cough, a click or a hum.
 _FILLERS = frozenset("the a an you uh um hmm mm mhm huh oh ah eh and i it so bye".split())
@@ -122,14 +126,16 @@ class Manager:
         if reading is not None:
             self._matched(turn, reading.intent)
             return self._act(reading, text, turn)
-        question = self._context.question
-        if question is not None and (again := self._reader.unanswered(text)):
-            self._context.ask_again()
-            return self._ask(turn, question.expects, again)
         done = self._context.done
         doings = done.outcome.reply if done is not None else ""
+        fitting = small_talk(text, self._now(), doings)
+        question = self._context.question
+        other = fitting not in ("", *NO_MATTER)
+        if question is not None and (again := self._reader.unanswered(text, other=other)):
+            self._context.ask_again()
+            return self._ask(turn, question.expects, again)
         # it leaves the last command in place, as courtesy does
-        if fitting := small_talk(text, self._now(), doings):
+        if fitting := fitting or self._refrained(text):
             return self._plain(turn, TALK, fitting, "answered")
         exchanges = self._history.exchanges()
         text = in_full(text, exchanges[-1].user if exchanges else "")
@@ -147,6 +153,13 @@ class Manager:
         talk = Intent(TALK, score=0.0, source="dialogue")
         self._matched(turn, talk)
         return Answer(intent=talk, pieces=self._talk(self._llm, text, facts, turn, cancel))
+
+    def _refrained(self, text: str) -> str:
+        """What to say to "don't turn on the light"; "" where that is no command."""
+        told_not_to = _NOT_TO.match(strip_courtesy(normalize(text)))
+        if told_not_to is None:
+            return ""
+        return REFRAINED if self._understander.exactly(told_not_to["what"]) else ""
 
     def understand(self, text: str) -> Intent | None:
         """The command in the text, also one that hangs on what was said before."""

@@ -48,6 +48,7 @@ _OF_THE_LAST = re.compile(
 )
 """Of what was just spoken of, where it is something that can be so."""
 
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BRIEF_WORDS = 3
 _NEW_MATTER = re.compile(
     r"^(?:what|who|whose|when|where|which|how|why|is|are|was|were|do|does|did|can|could|will|would"
@@ -127,16 +128,21 @@ class Reader:
         whole = _courtesy(text) or (self._understander.understand(text) if guess else None)
         return Reading((whole,)) if whole is not None else None
 
-    def unanswered(self, text: str) -> str:
-        """The open question to ask once more, or "" when the text is another matter."""
+    def unanswered(self, text: str, *, other: bool = False) -> str:
+        """The open question to ask once more, or "" when the text is another matter.
+
+        other: it is known to be, unless it doubts the question.
+        """
         question = self._context.question
         plain = strip_courtesy(normalize(text))
         if question is not None and _DOUBTS.fullmatch(plain):
-            return question.text
+            return _SENTENCES.split(question.text)[-1]
         brief = len(plain.split()) <= _BRIEF_WORDS and not text.rstrip().endswith("?")
-        if question is None or question.again or not brief or _NEW_MATTER.match(plain):
+        if question is None or question.again or other or not brief or _NEW_MATTER.match(plain):
             return ""
-        return f"Sorry, {question.text[:1].lower()}{question.text[1:]}"
+        # what was told before the question need not be told again
+        asked = _SENTENCES.split(question.text)[-1]
+        return f"Sorry, {asked[:1].lower()}{asked[1:]}"
 
     def _named(self, done: Done | None, text: str) -> Intent | None:
         """A command about what is called by its name alone, or as one of those just told."""

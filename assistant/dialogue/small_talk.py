@@ -20,6 +20,10 @@ PRIVATE = (
     "I wait for my wake word, and what you say is worked out on this device. "
     "It isn't sent to the internet."
 )
+NOTED = "OK."
+NO_MATTER = (NOTED, NO_QUESTION, FOR_WHAT)
+"""Answers to what says nothing by itself; while a question is open it may be meant for that."""
+
 UNSURE = "Not always. I'm often wrong about facts."
 
 _GOOD = (
@@ -134,14 +138,14 @@ def small_talk(text: str, now: datetime, done: str = "") -> str:
     done: what was said of the last command, "" when there is none.
     """
     if acknowledges(text):
-        return "OK."
+        return NOTED
     for plain in dict.fromkeys((normalize(text), strip_courtesy(normalize(text)))):
         for pattern, answer in _PATTERNS:
             if pattern.fullmatch(plain):
                 return f"I said: {done}" if done and answer is UNSURE else answer
     said = yes_no(text)
     if said is not None:
-        return NO_QUESTION if said else "OK."
+        return NO_QUESTION if said else NOTED
     return FOR_WHAT if _is_value(strip_courtesy(normalize(text)), now) else ""
 
 
