@@ -48,6 +48,11 @@ _AND_AT = re.compile(
 )
 _ONE_AT = re.compile(r"^(?:both |one (?:for|at) )")
 _HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
+_HALF_SAID = re.compile(
+    r"[ap]m\b|\b(?:morning|afternoon|evening|night|midnight|hours|early|from now|0\d:\d\d)\b"
+)
+"""Says which half of the day is meant, or that no time of day was named."""
+
 _CALENDAR = re.compile(r"^(?:on|in|to|into) (?:the|my) (?:calendar|phone|list) ")
 _SOME = re.compile(r"^(?:the )?(?:next|coming) time\b|^when\b|^once i\b|^if\b")
 
@@ -105,7 +110,10 @@ def moment(text: str, now: datetime) -> dict[str, Any] | None:
         return None
     # an hour that is not midnight is the usual one of a part of the day that was named
     if when.has_time or when.at.hour:
-        return {"until": when.at.isoformat(timespec="seconds")}
+        at = when.at
+        if at.date() != now.date() and 1 <= at.hour <= 4 and not _HALF_SAID.search(text):
+            at = at.replace(hour=at.hour + 12)  # "on friday at three", as "every friday at three"
+        return {"until": at.isoformat(timespec="seconds")}
     return {"day": when.at.date().isoformat()} if when.has_date else None
 
 
