@@ -23,8 +23,11 @@ from assistant.intent.base import Understander
 from assistant.intent.chain import Chain
 from assistant.intent.grammar import Grammar
 from assistant.intent.heads.heads import SHIPPED, Heads
+from assistant.intent.heads.remembered import Remembered
 from assistant.intent.home_grammar import HomeGrammar
 from assistant.intent.own.finish import Finish
+from assistant.intent.taught.addon import LAYERS
+from assistant.intent.taught.taught import Taught
 from assistant.listening import Heard, Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
@@ -35,6 +38,9 @@ from assistant.state import FILE_NAME, Clock, State, default_dir
 from assistant.tts.base import Speech, Voice
 
 log = logging.getLogger(__name__)
+
+TAUGHT_FILE = "taught.head"
+"""In the folder of the state: what ``assistant teach`` has learnt."""
 
 HOME_S = 5.0
 """Longest wait for the devices of the home; what comes later is known from then on."""
@@ -64,6 +70,7 @@ class Assembly:
             self.home.start()
         self.registry = Registry.load(cfg, self.state, self.home)
         self.llm = self._language_model()
+        self._states = Remembered(self.llm, LAYERS) if self.llm is not None else None
         self.heads = self._heads()
         self.understander = Chain(self._understanders())
         self.manager = Manager(
@@ -102,6 +109,9 @@ class Assembly:
         elif self.cfg.skills.media.mpd.host:
             # "pause" and "next song" stand in the same sentences as what is said to a home.
             links.append(HomeGrammar(Snapshot))
+        taught = default_dir(self.cfg.service) / TAUGHT_FILE
+        if taught.is_file():
+            links.append(Taught(taught, self._states))
         if self.heads is not None:
             links.append(self.heads)
         return links
@@ -109,13 +119,13 @@ class Assembly:
     def _heads(self) -> Heads | None:
         given = self.cfg.understand.head
         path = Path(given).expanduser() if given else SHIPPED
-        if self.llm is None or given == "off" or not (given or path.exists()):
+        if self._states is None or given == "off" or not (given or path.exists()):
             return None
         finish = Finish(
             self.home.snapshot if self.home is not None else None,
             MEDIA_INTENTS if self.cfg.skills.media.mpd.host else (),
         )
-        return Heads(path, self.llm, min_score=self.cfg.understand.min_score, finish=finish)
+        return Heads(path, self._states, min_score=self.cfg.understand.min_score, finish=finish)
 
     def _language_model(self) -> LanguageModel | None:
         if not self.cfg.llm.enabled:

@@ -94,6 +94,11 @@ def parser() -> argparse.ArgumentParser:
     text = "Show which skills are loaded, from where, and what is wrong with those that are not."
     what.add_parser("list", help=text, description=text, parents=[common])
 
+    teach = add("teach", "Teach intents of your own, by a few example sentences for each.")
+    teach.add_argument("file", metavar="FILE", nargs="?", type=Path, help="the file with them")
+    teach.add_argument("--check", metavar="TEXT", help="show what a sentence is understood as")
+    teach.add_argument("--list", action="store_true", help="show what was taught")
+
     bench = add(
         "bench",
         "Measure accuracy and speed on labelled data; every row is scored. --set NAME is the label "
@@ -179,5 +184,6 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         "bench": commands.bench,
         "skill": commands.skill,
         "log": commands.log_of_use,
+        "teach": commands.teach,
     }
     return table[name]

@@ -317,3 +317,9 @@ def log_of_use(args: argparse.Namespace) -> int:
     from assistant import log_review
 
     return log_review.command(settings(args), args)
+
+
+def teach(args: argparse.Namespace) -> int:
+    from assistant import teach as teaching
+
+    return teaching.command(settings(args), args)

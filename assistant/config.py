@@ -118,6 +118,8 @@ class UnderstandConfig(Section):
     """Own replies: answer text to the sentences that ask for it."""
     head: str = ""
     """Path of a head for free phrasing; "" is the shipped one, "off" has none."""
+    taught: str = ""
+    """File with intents for ``assistant teach``; "" is taught.yaml in the user's config folder."""
     min_score: Fraction = 0.0
     """Free phrasing with a lower score is not understood; 0 takes the head's own limit."""
 

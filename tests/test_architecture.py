@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
     {"demo"},
     {"notify", "event_log"},
     {"service"},
-    {"doctor", "bench", "log_review"},
+    {"doctor", "bench", "log_review", "teach"},
     {"commands"},
     {"cli"},
     {"__main__"},

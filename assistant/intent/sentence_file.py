@@ -108,7 +108,8 @@ def read(path: Path) -> SentenceFile:
         hint = _FORMAT_HINT
         if isinstance(first["input"], bool | int | float):
             hint = "Put quotes around it: in YAML, on, off, yes, no and numbers are no text."
-        raise mistake(path, f"{key}: {_sentence(first['msg'])}", _line(tree, keys), hint) from error
+        line = line_at(tree, keys)
+        raise mistake(path, f"{key}: {_sentence(first['msg'])}", line, hint) from error
 
 
 def mistake(path: Path, problem: str, line: int = 0, hint: str = _FORMAT_HINT) -> IntentError:
@@ -152,8 +153,8 @@ def _twice(node: yaml.Node | None) -> tuple[str, int] | None:
     return None
 
 
-def _line(node: yaml.Node | None, keys: tuple[int | str, ...]) -> int:
-    """The line of the deepest key that is there."""
+def line_at(node: yaml.Node | None, keys: tuple[int | str, ...]) -> int:
+    """The line of the deepest of the keys that is there, from 1; 0 without a file."""
     line = node.start_mark.line + 1 if node else 0
     for key in keys:
         if isinstance(node, yaml.MappingNode):
