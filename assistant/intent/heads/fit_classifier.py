@@ -60,7 +60,7 @@ def fit(
     *,
     has_none: bool,
     held_out: NDArray[np.bool_],
-    false_accepts: float = 1.0,
+    careful: bool = False,
     seed: int,
     say: Callable[[str], None],
 ) -> Fitted:
@@ -68,8 +68,7 @@ def fit(
 
     pooled: (n, width); labels: (n,), of n_labels, the last of them "none" when has_none.
     held_out: rows to choose by; where there are none, some are drawn.
-    false_accepts: part of those out of scope that the threshold may let through, at most; when
-        there is such a limit, it is careful about intents that are alike, too.
+    careful: as ``Classifier`` takes it.
     """
     checked: list[NDArray[np.int64]] = []
     states: list[Floats] = []
@@ -86,15 +85,12 @@ def fit(
     truth = labels[order]
     share = _share(np.concatenate(states), np.concatenate(words), truth, has_none)
     logits = combined(np.concatenate(states), np.concatenate(words), share)
-    careful = false_accepts < 1
     best, sure = confidence(logits, has_none, careful)
     scope = truth < n_labels - has_none
     right = best == truth
     sharpness = _sharpness(sure, right)
     scores = score(sure, sharpness)
     threshold = float(np.quantile(scores[scope], REJECTED))
-    if not scope.all():
-        threshold = max(threshold, float(np.quantile(scores[~scope], 1 - false_accepts)))
     say("training on everything")
     final = _experts(pooled, texts, labels, n_labels, np.arange(len(labels)), seed)
     return Fitted(

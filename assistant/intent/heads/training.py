@@ -43,14 +43,13 @@ def train(
     states: TextStates,
     setup: Setup,
     *,
-    false_accepts: float = 1.0,
+    careful: bool = False,
     seed: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> Trained:
     """A head for all the intents of the examples.
 
-    false_accepts: part of the sentences out of scope that may be taken for one of them, at most;
-    1 has no such limit.
+    careful: it is unsure as well where two intents are nearly as likely.
     say: is told of the progress. Raises InputFileError when there is too little to learn from,
     LlmError, ModelError and PackageError as the model does.
     """
@@ -68,7 +67,7 @@ def train(
         len(labels),
         has_none=has_none,
         held_out=held_out,
-        false_accepts=false_accepts,
+        careful=careful,
         seed=seed,
         say=say,
     )

@@ -8,7 +8,7 @@ from assistant.home.base import Entity
 from assistant.intent.base import Intent
 from assistant.skills.home.act import Plan, Step
 
-SURE = 0.9
+SURE = 0.95
 """How sure free phrasing must be to be acted on without a question."""
 
 _TO_DO = {

@@ -48,7 +48,7 @@ def test_no_means_no(tmp_path: Path) -> None:
 
 def test_what_is_sure_is_done(tmp_path: Path) -> None:
     with living_in(tmp_path, "Hall", furnish) as house:
-        sure = Intent("home.HassTurnOff", {"name": "Hall lamp"}, score=0.95, source="heads")
+        sure = Intent("home.HassTurnOff", {"name": "Hall lamp"}, score=0.99, source="heads")
         assert not house.handle(sure, "the hall lamp may go off").question
         assert len(house.calls) == 1
 
