@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from assistant.dialogue.context import Context, Done
 from assistant.dialogue.naming import with_noun, with_nouns
 from assistant.dialogue.several import several
+from assistant.dialogue.slip import put_right
 from assistant.intent.base import Intent, Understander
 from assistant.intent.followup import MAX_WORDS, Followup, followup, points_back
 from assistant.intent.normalize import normalize, strip_courtesy
@@ -116,9 +117,9 @@ class Reader:
         parts = several(text, self._understander.exactly)
         if parts:
             return Reading(parts)
-        named = self._named(done, text)
-        if named is not None:
-            return Reading((named,))
+        alone = put_right(text, self._understander.exactly) or self._named(done, text)
+        if alone is not None:
+            return Reading((alone,))
         if done is not None:
             found = self._corrected(done, hangs) or self._revised(done, hangs, text)
             if found is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from assistant.intent.base import Intent
+from assistant.intent.normalize import normalize, strip_courtesy
 
 MAX_COMMANDS = 3
 MAX_WORDS = 40
@@ -14,6 +15,18 @@ _SEAM = re.compile(
     r"(?:[,;.!?]\s*|\s+)(?:(?:and|then|after that|plus|but)\b[\s,]*(?:(?:then|also|after that"
     r"|please|next)\b[\s,]*)*)|[.;!?,]\s+",
     re.IGNORECASE,
+)
+
+
+_THE = r"(?:the|my|our|both|that|this|those|these)"
+_VERB = re.compile(rf"^(?P<verb>(?:[\w']+ ){{1,3}}?)(?:{_THE}|an?|all)\b")
+_NAMED = re.compile(rf"^{_THE} ")
+_ANOTHER = re.compile(
+    r"^(?:another|one more|a second|one)(?: one| timer| alarm| reminder)?(?= (?:for|at|in|to|of)\b)"
+)
+_SET = re.compile(
+    r"^(?:set|start|make|create|add|i need|i want|give me|put)(?: [\w'-]+){0,6}? "
+    r"(?P<what>timer|alarm|reminder)\b"
 )
 
 
@@ -34,10 +47,24 @@ def several(
         first = understand(left)
         if first is None:
             continue
-        second = understand(right)
+        second = understand(_in_full(left, right))
         if second is not None:
             return first, second
         rest = several(right, understand, most - 1) if most > 2 else ()
         if rest:
             return first, *rest
     return ()
+
+
+def _in_full(left: str, right: str) -> str:
+    """The second command with what it leaves out of the first.
+
+    "cancel the egg timer", "the rice timer" -> "cancel the rice timer": alone it would set one;
+    "set a timer for five minutes", "another for ten" -> "set a timer for ten".
+    """
+    first, second = strip_courtesy(normalize(left)), normalize(right)
+    if another := _ANOTHER.match(second):
+        made = _SET.match(first)
+        return f"set a {made['what']}{second[another.end() :]}" if made else right
+    verb = _VERB.match(first)
+    return f"{verb['verb']}{second}" if verb and _NAMED.match(second) else right

@@ -69,12 +69,29 @@ def how_long(expects: str, text: str, known: dict[str, Any], now: datetime) -> I
         rule = Recurrence.of(known["repeat"], now.time(), now).words()
         found = recurring(f"{rule} at {words}", now)
     else:
-        found = recurring(words, now) or until(words, now)
+        found = _at_time(words, known.pop("day", None), now)
     if found is None:
         return None
     if expects == "timer.change":
         return Intent(expects, {**known, "to": found})
     return Intent(expects, {**known, **found}, asks=not {"duration", "until"} & found.keys())
+
+
+def _at_time(words: str, on: str | None, now: datetime) -> dict[str, Any] | None:
+    """When an alarm rings: a moment, a rule, or a day whose time of day is still to be said.
+
+    on: the day that is known already, an ISO date.
+    """
+    found = recurring(words, now) or until(words, now) or target(words.removeprefix("on "), now)
+    when = parse_time(words, now)
+    if on is None or found is None or "until" not in found or when is None or when.has_date:
+        return found
+    # seen from a day before, "seven" is in the morning
+    at = parse_time(f"tomorrow at {words}", now) if date.fromisoformat(on) > now.date() else when
+    there = datetime.combine(
+        date.fromisoformat(on), (at or when).at.time().replace(fold=0), now.tzinfo
+    )
+    return {"until": there.isoformat(timespec="seconds")}
 
 
 def revised(

@@ -154,6 +154,8 @@ class TimerSkill(Skill):
     def _ask_when(self, intent: Intent) -> Outcome:
         alarm = intent.slots.get("kind") == ALARM
         question = "For what time?" if alarm else "For how long?"
+        if alarm and "day" in intent.slots:
+            question = "At what time?"
         if number := intent.slots.get("number"):
             question = f"{number} {spoken.listing(answers.UNITS, 'or')}?"
         return Outcome(question, question=True, expects=intent.name, known=intent.slots)
