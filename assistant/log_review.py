@@ -166,10 +166,11 @@ def _answer(
 
 
 def _labelled(out: Path) -> set[str]:
-    if not out.exists():
+    if not out.is_file():
         return set()
     try:
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines() if line]
+        text = out.read_text(encoding="utf-8-sig")
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
         return {row["text"] for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputFileError(

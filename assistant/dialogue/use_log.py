@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,13 @@ class Entry:
     source: str = ""
     reply: str = ""
     outcome: str = ""
+
+
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("time", "text", "intent", "source", "reply", "outcome"), str),
+    "slots": dict,
+    "score": (int, float),
+}
 
 
 class UseLog:
@@ -77,10 +84,13 @@ class UseLog:
 
 def read(path: Path) -> list[Entry]:
     """The entries of a log. Raises InputFileError that names the line."""
-    known = {f.name for f in fields(Entry)}
     entries = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        if path.is_char_device():
+            raise OSError(None, "it is no file")  # some of them never end
+        lines = path.read_text(encoding="utf-8-sig").split(
+            "\n"
+        )  # a sentence may hold other line ends
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InputFileError("use_log.read", f"{path} cannot be read: {reason}.") from error
@@ -88,12 +98,20 @@ def read(path: Path) -> list[Entry]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            entries.append(Entry(**{key: row[key] for key in known & row.keys()}))
-        except (ValueError, TypeError, AttributeError) as error:
+            entries.append(_entry(json.loads(line)))
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise InputFileError(
                 "use_log.line",
                 f"Line {number} of {path} is no entry of a log of use.",
                 "Such a log is written when privacy.keep_log names a file.",
             ) from error
     return entries
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    """Raises TypeError or AttributeError for what is none."""
+    entry = Entry(**{key: row[key] for key in _KINDS.keys() & row.keys()})
+    for name, kind in _KINDS.items():
+        if not isinstance(getattr(entry, name), kind):
+            raise TypeError(name)
+    return entry

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import keyword
+import os
 from pathlib import Path
 
-from assistant.errors import UsageError
+from assistant.errors import SkillError, UsageError
 from assistant.skills.own import NAME
 
 _SKILL = '''"""What the assistant does when one of the sentences in en.yaml is said."""
@@ -93,7 +94,8 @@ def test_other_sentences_are_not_for_it(talk: Rehearsal) -> None:
 def write(name: str, parent: Path, taken: set[str]) -> list[Path]:
     """Writes the files of a new skill into ``parent / name`` and gives back their paths.
 
-    Raises UsageError for a name that cannot be, is taken, or whose folder is there.
+    Raises UsageError for a name that cannot be, is taken, or whose folder is there, SkillError
+    when they cannot be written; then nothing is left behind.
     """
     if not NAME.fullmatch(name) or keyword.iskeyword(name):
         raise UsageError(
@@ -104,7 +106,7 @@ def write(name: str, parent: Path, taken: set[str]) -> list[Path]:
     if name in taken:
         raise UsageError("skill.taken", f"There is a skill {name} already.", "Take another name.")
     folder = parent / name
-    if folder.exists():
+    if os.path.lexists(folder):
         hint = "Take another name, or remove it first."
         raise UsageError("skill.there", f"{folder} is there already.", hint)
     words = name.replace("_", " ").strip()
@@ -115,13 +117,26 @@ def write(name: str, parent: Path, taken: set[str]) -> list[Path]:
         "class_name": f"{words.title().replace(' ', '')}Skill",
         "test_name": test_name,
     }
-    folder.mkdir(parents=True)
     files = {
         "skill.py": _SKILL,
         "en.yaml": _SENTENCES,
         "examples.yaml": _EXAMPLES,
         test_name: _TEST,
     }
-    for file, text in files.items():
-        (folder / file).write_text(text.format(**values), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True)
+        for file, text in files.items():
+            (folder / file).write_text(text.format(**values), encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        # half a skill would be in the way of the next try
+        for file in files if folder.is_dir() else ():
+            (folder / file).unlink(missing_ok=True)
+        if folder.is_dir():
+            folder.rmdir()
+        raise SkillError(
+            "skill.write",
+            f"The skill cannot be written to {folder}: {reason}.",
+            "Make room on the disk, or name another folder by --dir.",
+        ) from error
     return [folder / file for file in files]

@@ -104,3 +104,10 @@ def test_labels_do_not_go_into_another_file(tmp_path: Path) -> None:
 def test_a_wrong_log_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "replay", str(tmp_path / "none.jsonl")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_labels_that_cannot_be_written(tmp_path: Path) -> None:
+    entry = Entry("2026-03-10T14:00:00+00:00", "hello", "system.hello")
+    for out in (Path("/dev/full"), tmp_path / "none" / "labels", tmp_path):
+        with pytest.raises(InputFileError, match="The labels cannot be written"):
+            label([entry], out, [""], lambda text: None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,26 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path: Path) -> None:
     path.write_text('{"time": "t"}\n')
     with pytest.raises(InputFileError, match="Line 1"):
         read(path)
+
+
+def test_marks_and_line_ends_of_other_systems(tmp_path: Path) -> None:
+    log = UseLog(tmp_path / "use.jsonl", lambda event: None)
+    odd = replace(TEA, text="one\u2028two\x85three")
+    log.add(odd)
+    log.path.write_bytes(b"\xef\xbb\xbf" + log.path.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    assert read(log.path) == [odd]
+
+
+@pytest.mark.parametrize(
+    "part", [{"text": 5}, {"time": 5}, {"slots": [1]}, {"reply": None}, {"score": "high"}]
+)
+def test_values_of_another_kind_are_no_entry(tmp_path: Path, part: dict[str, object]) -> None:
+    path = tmp_path / "use.jsonl"
+    path.write_text(json.dumps({**asdict(TEA), **part}) + "\n", encoding="utf-8")
+    with pytest.raises(InputFileError, match="Line 1"):
+        read(path)
+
+
+def test_what_never_ends_is_no_file() -> None:
+    with pytest.raises(InputFileError, match="it is no file"):
+        read(Path("/dev/zero"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -15,7 +16,7 @@ import pytest
 
 from assistant.cli import main
 from assistant.config import Config
-from assistant.errors import ConfigError, UsageError
+from assistant.errors import ConfigError, SkillError, UsageError
 from assistant.intent.base import Intent
 from assistant.skills import own, template
 from assistant.skills.base import TurnContext
@@ -365,6 +366,28 @@ def test_names_that_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             template.write(taken, tmp_path, {"timer"})
     assert {path.name for path in tmp_path.iterdir()} == {"fine"}
+
+
+def test_a_full_disk_leaves_no_half_skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_text
+
+    def full(path: Path, text: str, encoding: str) -> int:
+        if path.name == "examples.yaml":
+            path.touch()
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, text, encoding=encoding)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        with pytest.raises(SkillError, match="No space left"):
+            template.write("lamp", tmp_path, set())
+    assert list(tmp_path.iterdir()) == []
+    template.write("lamp", tmp_path, set())
+    with pytest.raises(SkillError, match="cannot be written"):
+        template.write("lamp", tmp_path / "lamp" / "skill.py", set())
+    (tmp_path / "gone").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="there already"):
+        template.write("gone", tmp_path, set())
 
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
