@@ -121,7 +121,7 @@ def add_months(day: date, months: int) -> date:
 def month_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
     """Months from this one and the index after it: "this month", "next month"."""
     word = word_at(tokens, i)
-    if word_at(tokens, i + 1) != "month" or word not in (*NEXT, *LAST, "this"):
+    if word_at(tokens, i + 1) != "month" or word not in (*NEXT, *LAST, "this", "current"):
         return None
     return (1 if word in NEXT else -1 if word in LAST else 0), i + 2
 
@@ -134,6 +134,7 @@ def month_at(tokens: Tokens, i: int) -> tuple[int, int] | None:
     return MONTHS[word], i + 2 if word_at(tokens, i + 1) == "." else i + 1
 
 
+_ENDS = ("", ".", "!", "?", ",", ")")
 AFTER_MONTH = ("", ".", ",", "?", "!", "at", "for", "from", "to", "and", "in", "until")
 
 
@@ -161,6 +162,9 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """Reads "may 5th", "may the fifth", "5 may", "the fifth of may 2027"."""
     month = month_at(tokens, i)
     if month is not None:
+        dotted = _dotted_day_and_year(tokens, month[1], month[0])
+        if dotted is not None:
+            return dotted
         at = skip(tokens, month[1], ",", "-", "/")
         middle = _year_between(tokens, at)
         if middle is not None:
@@ -170,18 +174,52 @@ def match_month_day(tokens: Tokens, i: int, today: date) -> DayHit | None:
         number = _day_number(tokens, i)
         if number is None:
             return None
-        at = skip(tokens, number[1], "of", "-", "/")
-        at = skip(tokens, at, "day") if word_at(tokens, at + 1) == "of" else at
+        at = number[1] + 2 if _is_day_of(tokens, number[1]) else number[1]
+        dot = word_at(tokens, at) == "." and tokens[at].glued and _glued(tokens, at + 1)
+        at = at + 1 if dot else skip(tokens, at, "of", "-", "/")
         month = month_at(tokens, at)
         if month is not None:
             number = number[0], month[1]
     if month is None or number is None:
         return None
     day, end = number
-    year = year_at(tokens, end, today)
+    year = year_at(tokens, end, today) or _short_year(tokens, end, today)
     if year is not None:
         return exact_day(year[0], month[0], day, year[1])
     return coming_day(month[0], day, today, end)
+
+
+def _is_day_of(tokens: Tokens, i: int) -> bool:
+    """True at the "day of" in "the 25th day of july"."""
+    return word_at(tokens, i) == "day" and word_at(tokens, i + 1) == "of"
+
+
+def _glued(tokens: Tokens, i: int) -> bool:
+    return i < len(tokens) and tokens[i].glued
+
+
+def _dotted_day_and_year(tokens: Tokens, i: int, month: int) -> DayHit | None:
+    """The 13.2004 of "jul.13.2004", which looks like a number with decimals."""
+    day, dot, year = word_at(tokens, i).partition(".")
+    if not dot or len(day) > 2 or len(year) != 4 or not tokens[i].glued:
+        return None
+    return exact_day(int(year), month, int(day), i + 1) if day.isdecimal() else None
+
+
+def _short_year(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
+    """The year of "1-aug-16", "1 aug, 98" and "jun 8, '16"; not the hour of "1 aug, 8 pm"."""
+    sign = word_at(tokens, i)
+    at = skip(tokens, i + 1, "'") if sign == "," else i + 1
+    text = word_at(tokens, at)
+    if sign not in ("-", "/", ",") or len(text) != 2 or not text.isdecimal():
+        return None
+    after = word_at(tokens, at + 1)
+    joined = sign != "," and _glued(tokens, i) and _glued(tokens, at)
+    if joined:
+        sure = after not in (":", "am", "pm", "h")
+    else:  # '16, or a number that is no hour
+        sure = sign == "," and (at > i + 1 or (int(text) > 24 and after in _ENDS))
+    return (full_year(int(text), today), at + 1) if sure else None
 
 
 def _year_between(tokens: Tokens, i: int) -> tuple[int, int, int] | None:
@@ -201,7 +239,12 @@ def year_at(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
         short = digits_at(tokens, i + 1)
         if short is not None:
             return full_year(int(short), today), i + 2
+    if word_at(tokens, i) == "." and word_at(tokens, i + 1).isdecimal() and _glued(tokens, i + 1):
+        i += 1  # 13.jul.2004
     i = skip(tokens, i, ",", "of", "in", "/", "-")
+    i = skip(tokens, i, "the") if word_at(tokens, i + 1) in ("year", *NEXT) else i
+    if word_at(tokens, i) == "year" and len(word_at(tokens, i + 1)) == 4:
+        i += 1  # "in the year 1999"
     if word_at(tokens, i + 1) == "year" and word_at(tokens, i) in (*NEXT, *LAST, "this"):
         word = word_at(tokens, i)
         return today.year + (word in NEXT) - (word in LAST), i + 2

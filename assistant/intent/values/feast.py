@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
@@ -45,10 +46,10 @@ def _nth(month: int, weekday: int, place: int, later: int = 0) -> DayOfYear:
 
 
 def _last(month: int, weekday: int) -> DayOfYear:
-    """The last such weekday of a month that has 31 days."""
+    """The last such weekday of a month."""
 
     def day(year: int) -> date:
-        end = date(year, month, 31)
+        end = date(year, month, monthrange(year, month)[1])
         return end - timedelta((end.weekday() - weekday) % 7)
 
     return day
@@ -60,21 +61,54 @@ _FEASTS: dict[str, DayOfYear] = {
     "christmas day": _fixed(12, 25),
     "christmas eve": _fixed(12, 24),
     "boxing day": _fixed(12, 26),
+    "xmas day": _fixed(12, 25),
+    "xmas eve": _fixed(12, 24),
+    "yuandan": _fixed(1, 1),
     "new years": _fixed(1, 1),
+    "new year": _fixed(1, 1),
+    "new year day": _fixed(1, 1),
     "new years day": _fixed(1, 1),
     "new years eve": _fixed(12, 31),
     "new year eve": _fixed(12, 31),
     "valentines day": _fixed(2, 14),
+    "valentine day": _fixed(2, 14),
     "saint patricks day": _fixed(3, 17),
+    "saint patrick day": _fixed(3, 17),
+    "saint davids day": _fixed(3, 1),
+    "saint georges day": _fixed(4, 23),
+    "saint andrews day": _fixed(11, 30),
+    "inauguration day": _fixed(1, 20),
+    "australia day": _fixed(1, 26),
+    "anzac day": _fixed(4, 25),
+    "pi day": _fixed(3, 14),
+    "arbor day": _last(4, 4),
+    "youth day": _fixed(5, 4),
+    "childrens day": _fixed(6, 1),
+    "flag day": _fixed(6, 14),
+    "us independence day": _fixed(7, 4),
+    "united nations day": _fixed(10, 24),
+    "halloween day": _fixed(10, 31),
+    "halloween night": _fixed(10, 31),
+    "all hallows day": _fixed(11, 1),
+    "guy fawkes day": _fixed(11, 5),
+    "armistice day": _fixed(11, 11),
+    "singles day": _fixed(11, 11),
+    "election day": _nth(11, 0, 1, later=1),
     "groundhog day": _fixed(2, 2),
     "womens day": _fixed(3, 8),
     "international womens day": _fixed(3, 8),
+    "international womans day": _fixed(3, 8),
+    "womans day": _fixed(3, 8),
     "april fools": _fixed(4, 1),
     "april fools day": _fixed(4, 1),
+    "april fool day": _fixed(4, 1),
     "earth day": _fixed(4, 22),
+    "earthday": _fixed(4, 22),
     "may day": _fixed(5, 1),
     "workers day": _fixed(5, 1),
     "international workers day": _fixed(5, 1),
+    "international labour day": _fixed(5, 1),
+    "international labor day": _fixed(5, 1),
     "cinco de mayo": _fixed(5, 5),
     "juneteenth": _fixed(6, 19),
     "canada day": _fixed(7, 1),
@@ -93,8 +127,12 @@ _FEASTS: dict[str, DayOfYear] = {
     "twelfth night": _fixed(1, 5),
     "martin luther king day": _nth(1, 0, 3),
     "martin luther king jr day": _nth(1, 0, 3),
+    "martin luther king junior day": _nth(1, 0, 3),
+    "martin luther king birthday": _nth(1, 0, 3),
     "mlk day": _nth(1, 0, 3),
     "presidents day": _nth(2, 0, 3),
+    "president day": _nth(2, 0, 3),
+    "washington birthday": _nth(2, 0, 3),
     "washingtons birthday": _nth(2, 0, 3),
     "mardi gras": _after_easter(-47),
     "shrove tuesday": _after_easter(-47),
@@ -110,9 +148,12 @@ _FEASTS: dict[str, DayOfYear] = {
     "whit monday": _after_easter(50),
     "corpus christi": _after_easter(60),
     "mothers day": _nth(5, 6, 2),
+    "mother day": _nth(5, 6, 2),
+    "father day": _nth(6, 6, 3),
     "memorial day": _last(5, 0),
     "labor day": _nth(9, 0, 1),
     "labour day": _nth(9, 0, 1),
+    "canadian thanksgiving": _nth(10, 0, 2),
     "columbus day": _nth(10, 0, 2),
     "indigenous peoples day": _nth(10, 0, 2),
     "cyber monday": _nth(11, 3, 4, later=4),
@@ -138,11 +179,14 @@ _LONGEST = 5
 def match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """A named day of a year, of the coming one when no year is said."""
     before = word_at(tokens, i)
-    i += before in (*NEXT, *LAST, "this")
+    i += before in (*NEXT, *LAST, "this", "the")
     found = _feast_at(tokens, i)
     if found is None:
         return None
     day, length = found
+    wished = word_at(tokens, i - 1) in ("happy", "a", "good", "great")
+    if wished and [token.text for token in tokens[i : i + length]] == ["new", "year"]:
+        return None
     year = year_at(tokens, i + length, today)
     if year is not None:
         return DayHit((day(year[0]),), year[1])

@@ -23,12 +23,11 @@ def match_numeric(
     tokens: Tokens, i: int, today: date, *, day_first: bool = False, sure: bool = False
 ) -> DayHit | None:
     """2026-05-05, 5/5, 5/5/2026, 5.5.2026, and 5-5 where it is ``sure`` to be a date."""
-    if len(word_at(tokens, i)) == 4 and word_at(tokens, i + 1) in ("/", "-"):
-        named = match_month_day(tokens, i + 2, today)
-        if named is not None and word_at(tokens, i).isdecimal():
-            on = named.options[0]
-            return exact_day(int(word_at(tokens, i)), on.month, on.day, named.end)
+    year_first = _match_year_first(tokens, i, today)
+    if year_first is not None:
+        return year_first
     odd = _match_spaced(tokens, i) or _match_year_between(tokens, i) or _match_compact(tokens, i)
+    odd = odd or _match_wide(tokens, i, day_first)
     if odd is not None:
         return odd
     sure = sure or word_at(tokens, i - 1) == "on"
@@ -41,6 +40,9 @@ def match_numeric(
     if month > 12 or (day_first and day <= 12):
         month, day = day, month
     if len(parts) == 2:
+        year_after = word_at(tokens, end) == "," and word_at(tokens, end + 1)
+        if year_after and len(year_after) == 4 and year_after[:2] in ("19", "20"):
+            return exact_day(int(year_after), month, day, end + 2)  # "11/12, 2016"
         # "4/2 = 2" and "1/2 cup" are no days
         if word_at(tokens, end) in ("=", "+", "*") or word_at(tokens, i - 1) in ("=", "+", "*"):
             return None
@@ -49,6 +51,18 @@ def match_numeric(
         return replace(found, loose=True) if found and fraction else found
     year = full_year(int(parts[2]), today) if len(parts[2]) == 2 else int(parts[2])
     return exact_day(year, month, day, end)
+
+
+def _match_year_first(tokens: Tokens, i: int, today: date) -> DayHit | None:
+    """2019-sep-1, 2019/1/sep, "2019 sep 1st"; "2019 5 may" may be anything."""
+    year = word_at(tokens, i)
+    if len(year) != 4 or not year.isdecimal() or year[:2] not in ("19", "20"):
+        return None
+    signed = word_at(tokens, i + 1) in ("/", "-", ",")
+    named = match_month_day(tokens, i + 1 + signed, today)
+    if named is None or not named.yearless or not (signed or month_at(tokens, i + 1)):
+        return None
+    return named.in_year(int(year))
 
 
 def _match_compact(tokens: Tokens, i: int) -> DayHit | None:
@@ -67,6 +81,21 @@ def _match_spaced(tokens: Tokens, i: int) -> DayHit | None:
     if [len(text) for text in texts] not in ([4, 2, 2], [4, 1, 2]):
         return None
     return exact_day(int(texts[0]), int(texts[1]), int(texts[2]), i + 3)
+
+
+def _match_wide(tokens: Tokens, i: int, day_first: bool) -> DayHit | None:
+    """7 - 25 - 2017 and 7 / 25 / 2017, with spaces around the signs"""
+    texts = [token.text for token in tokens[i : i + 5]]
+    if texts[1::2] not in (["-", "-"], ["/", "/"]) or tokens[i + 1].glued:
+        return None
+    if not all(text.isdecimal() for text in texts[::2]):
+        return None
+    month, day, year = (int(text) for text in texts[::2])
+    if len(texts[4]) != 4:
+        return None
+    if month > 12 or (day_first and day <= 12):
+        month, day = day, month
+    return exact_day(year, month, day, i + 5)
 
 
 def _match_year_between(tokens: Tokens, i: int) -> DayHit | None:

@@ -20,6 +20,7 @@ from assistant.intent.values.calendar_day import (
     month_at,
     month_shift,
     skip,
+    year_at,
 )
 from assistant.intent.values.cardinal import Hit, Tokens, digits_at, match_below_hundred, word_at
 from assistant.intent.values.numeric_date import match_numeric
@@ -89,7 +90,7 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         return DayHit((today + timedelta((ahead or 7) + 7),), end + 2)
     if word_at(tokens, end) == "week":
         return DayHit((today + timedelta((ahead or 7) + 7),), end + 1)
-    week = _week_shift(tokens, skip(tokens, end, "of"))
+    week = _week_shift(tokens, skip(tokens, end, "of", ",", "-"))
     if week is not None:
         return _in_week(today, week[0], day, week[1])
     dated = _match_dated_weekday(tokens, end, day, today)
@@ -104,9 +105,13 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
 def _week_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
     i = skip(tokens, i, "the")
     word = word_at(tokens, i)
+    if [token.text for token in tokens[i : i + 3]] == ["week", "after", "next"]:
+        return 2, i + 3
     if word_at(tokens, i + 1) != "week":
         return None
-    shift = 1 if word in NEXT else -1 if word in LAST else 0 if word == "this" else None
+    shift = 1 if word in NEXT else -1 if word in LAST else None
+    if word in ("this", "current"):
+        shift = 0
     return None if shift is None else (shift, i + 2)
 
 
@@ -187,7 +192,10 @@ def match_nth_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
         return None
     weekday, at = named[0], skip(tokens, named[1] + 1, "the")
     month = month_at(tokens, at)
-    if month is not None:
+    year = year_at(tokens, month[1], today) if month else None
+    if month is not None and year is not None:
+        firsts, end = [date(year[0], month[0], 1)], year[1]
+    elif month is not None:
         years = (today.year, today.year + 1)
         firsts, end = [date(year, month[0], 1) for year in years], month[1]
     elif shift := month_shift(tokens, at):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
 from assistant.intent.values.feast import easter, match_feast
 from assistant.intent.values.tokens import tokenize
+from assistant.intent.values.when import find_times
 
 
 @pytest.mark.parametrize(
@@ -36,9 +37,19 @@ def test_easter_is_a_sunday_in_spring(year: int) -> None:
         ("black friday 2028", date(2028, 11, 24)),
         ("father's day", date(2027, 6, 20)),
         ("boxing day", date(2026, 12, 26)),
+        ("xmas eve", date(2026, 12, 24)),
+        ("new year day", date(2027, 1, 1)),
+        ("the new year", date(2027, 1, 1)),
+        ("guy fawkes day of 2030", date(2030, 11, 5)),
+        ("arbor day", date(2027, 4, 30)),
+        ("election day", date(2026, 11, 3)),
     ],
 )
 def test_the_coming_one(text: str, day: date) -> None:
     hit = match_feast(tokenize(text), 0, date(2026, 11, 1))
     assert hit is not None
     assert hit.options[0] == day
+
+
+def test_a_wish_is_no_day() -> None:
+    assert find_times("happy new year everyone", datetime(2026, 11, 1, tzinfo=UTC)) == []
