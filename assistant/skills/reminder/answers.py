@@ -12,7 +12,7 @@ from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.slot_types import end, until
 from assistant.intent.time_slots import moment, recurring, reminder
 from assistant.intent.values.when import parse_time
-from assistant.skills.timer.answers import with_time_of
+from assistant.skills.timer.answers import in_other_half, with_time_of
 from assistant.skills.timer.recurrence import Recurrence
 from assistant.skills.timer.table import Timer
 
@@ -89,6 +89,8 @@ def revised(last: Intent, text: str, timer: Timer | None, now: datetime) -> Inte
         return None
     if re.fullmatch(r"(?:cancel|delete|remove|forget) (?:it|that)(?: one)?", rest):
         return Intent("reminder.cancel", {"id": timer.id})
+    if "duration" not in last.slots and (half := in_other_half(timer, text, now)):
+        return Intent("reminder.change", {"id": timer.id, "until": half})
     again = recurring(rest, now)
     if follow.kind != "correct" and again is None:
         return None

@@ -48,8 +48,12 @@ _OF_IT = tuple(
         (r"(?:take|knock) (?P<amount>.+) off(?: of)? it", "timer.reduce"),
     )
 )
+_HALF = re.compile(
+    r"^(?:(?P<am>am|a m|(?:in )?the morning|in the morning|morning)"
+    r"|pm|p m|(?:in )?the (?:afternoon|evening)|afternoon|evening|at night|tonight)$"
+)
 _HALF_DAY = re.compile(
-    r"\b(?:[ap]m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in|hundred|\d{4}"
+    r"\b(?:[ap] ?m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in|hundred|\d{4}"
     r"|(?:1[3-9]|2[0-4]|0\d):\d\d)\b"
 )
 
@@ -122,6 +126,8 @@ def revised(
     if timer is None:
         return None
     known = {"id": timer.id, "kind": timer.kind}
+    if timer.kind == ALARM and (half := in_other_half(timer, text, now)):
+        return Intent("timer.change", {**known, "to": {"until": half}})
     plain = strip_courtesy(normalize(text))
     for words in (rest, plain):
         if (of_it := _of_it(words, known, now)) is not None:
@@ -192,6 +198,19 @@ def _correction(
         kept = {k: v for k, v in last.slots.items() if k in ("kind", "name")}
         return Intent(last.name, {**kept, **new})
     return Intent("timer.change", {"id": timer.id, "kind": timer.kind, "to": new})
+
+
+def in_other_half(timer: Timer, text: str, now: datetime) -> str | None:
+    """The moment that "a.m." or "no, in the evening" makes of that of the timer; None where
+    only a half of the day is meant that it is in already, or none is named."""
+    named = _HALF.match(followup(text).rest)
+    ends = timer.ends.astimezone(now.tzinfo)
+    if named is None or (named["am"] is not None) == (ends.hour < 12):
+        return None
+    moment = ends.replace(hour=(ends.hour + 12) % 24)
+    if moment.astimezone(UTC) <= now.astimezone(UTC):
+        moment += timedelta(1)
+    return moment.isoformat(timespec="seconds")
 
 
 def with_time_of(timer: Timer, slots: dict[str, Any], said: str, now: datetime) -> dict[str, Any]:
