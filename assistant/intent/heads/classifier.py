@@ -31,6 +31,7 @@ class Matrix:
     def __init__(self, codes: NDArray[np.int8], scales: Floats) -> None:
         self.codes = codes
         self.scales = scales
+        self._whole: Floats | None = None
 
     @classmethod
     def of(cls, weights: Floats) -> Matrix:
@@ -40,7 +41,13 @@ class Matrix:
 
     def times(self, x: Floats) -> Floats:
         """x: (inputs,) or (n, inputs)."""
-        product: Floats = (x @ self.codes.astype(np.float32)) * self.scales
+        if self._whole is None:
+            # Unpacked once; a head has few of those that whole inputs meet.
+            self._whole = self.codes.astype(np.float32)
+        # Row by row: for one product of them all numpy wakes threads, which wait for each other
+        # longer than it takes, and take the cores from the language model.
+        rows = [row @ self._whole for row in np.atleast_2d(x)]
+        product: Floats = np.array(rows, np.float32).reshape(*x.shape[:-1], -1) * self.scales
         return product
 
     def rows_times(self, rows: NDArray[np.int64], values: Floats) -> Floats:
