@@ -65,10 +65,15 @@ def parse_slot(slot: str, kind: str, text: str, now: datetime) -> dict[str, Any]
     return value if isinstance(value, dict) else {slot: value}
 
 
+_TWO = re.compile(r"\b(?:and|then)\b.* (?:timer|alarm|reminder)s?\b")
+
+
 def name(text: str, now: datetime) -> str | None:
     """Any words, in lower case and without the article."""
     words = _ARTICLES.sub("", text.strip(" \t\"'.,!?").casefold()).split()
-    return " ".join(words) if 0 < len(words) <= MAX_NAME_WORDS else None
+    named = " ".join(words)
+    # "the rice and a five minute timer for the eggs" are two commands
+    return named if 0 < len(words) <= MAX_NAME_WORDS and not _TWO.search(named) else None
 
 
 def label(text: str, now: datetime) -> str | None:

@@ -26,6 +26,10 @@ _ANOTHER = re.compile(
     r"^(?:(?:set|start|make|add|give me|i need|i want) )?(?:a |an )?"
     r"(?:another|second|one more|the same|one)(?: one)?(?: timer| alarm)?(?P<rest> .+)?$"
 )
+_PUSH = re.compile(
+    r"^(?:push|move|put|shift|bring) (?:it|that|this)(?: (?:back|forward|out|off|up|ahead))?"
+    r"(?: by)? (?P<amount>.+)$"
+)
 _BY = re.compile(
     r"^(?:by |it )?(?P<amount>.+?) (?P<way>longer|more|later|shorter|less|earlier|sooner)$"
 )
@@ -42,7 +46,8 @@ _OF_IT = tuple(
         (r"(?:pause|hold|freeze) (?:it|that|them)", "timer.pause"),
         (r"(?:resume|continue|unpause|restart) (?:it|that|them)", "timer.resume"),
         (r"(?:move|change|push|shift) (?:it|that) to (?P<to>.+)", "timer.change"),
-        (r"(?:cancel|delete|remove|clear|kill|stop) (?:it|that)(?: one)?", "timer.cancel"),
+        (r"(?:cancel|delete|remove|clear|kill|stop|disable) (?:it|that)(?: one)?", "timer.cancel"),
+        (r"(?:turn|switch|shut) (?:(?:it|that) off|off (?:it|that))", "timer.cancel"),
         (r"how (?:long|much(?: time| longer)?)(?: is)? (?:left )?(?:on|for) it", "timer.left"),
         (r"add (?P<amount>.+) to it", "timer.add"),
         (r"(?:take|knock) (?P<amount>.+) off(?: of)? it", "timer.reduce"),
@@ -115,7 +120,8 @@ def revised(
             return _another(last, "", now)
     if _ALL_OF_THEM.match(rest) and timers:
         kind = timer.kind if timer is not None else last.slots.get("kind", TIMER)
-        return Intent("timer.cancel", {"kind": kind, "which": "all"})
+        two = "both" in rest.split()
+        return Intent("timer.cancel", {"kind": kind, "which": "both" if two else "all"})
     if last.name == "timer.list" and follow.kind == "also":
         kinds = _WHERE.sub("", rest).removeprefix("the ").removeprefix("my ")
         return Intent(last.name, {"kind": kinds[:-1]}) if kinds in ("alarms", "timers") else None
@@ -132,6 +138,9 @@ def revised(
     for words in (rest, plain):
         if (of_it := _of_it(words, known, now)) is not None:
             return of_it
+    pushed = _PUSH.match(plain)
+    if pushed is not None and "duration" in (amount := end(pushed["amount"], now) or {}):
+        return Intent("timer.add", {**known, "amount": amount["duration"]})
     if by := _BY.match(rest):
         amount = end(by["amount"], now) or {}
         if "duration" in amount:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from assistant.config import Config
@@ -34,7 +34,7 @@ _READ_OUT = "You have"
 
 class TimerSkill(Skill):
     name = "timer"
-    abilities = ("set, list and cancel timers and alarms",)
+    abilities = ("set timers and alarms",)
     topics = ("timers", "alarms")
     examples = (
         "set a pasta timer for ten minutes",
@@ -195,7 +195,7 @@ class TimerSkill(Skill):
                 raise SkillError("timer.none", f"No {kind}s are set for {on}.")
         timers = which.pick(counted, slots)
         ringing = all(t.status == "ringing" for t in timers)
-        if len(timers) > 1 and slots.get("which") != "all" and not ringing:
+        if len(timers) > 1 and slots.get("which") not in ("all", "both") and not ringing:
             return self._ask(intent, timers)
         before = self.scheduler.snapshot(timers)
         cancelled = self.scheduler.remove(timers)
@@ -220,6 +220,13 @@ class TimerSkill(Skill):
             raise SkillError("timer.short", f"The {which.title(timer)} has only {left} left.")
         if adds and timer.left + amount > MAX_SECONDS:
             raise SkillError("timer.long", "I can set timers for up to 30 days.")
+        if timer.kind == ALARM:
+            by = amount if adds else -amount
+            until = (timer.ends.astimezone(UTC) + timedelta(seconds=by)).astimezone(
+                turn.now().tzinfo
+            )
+            repeat = timer.repeat and Recurrence.starting(timer.repeat.said(), until)
+            return self._reset(replace(timer, repeat=repeat), timer.left + by, until, turn)
         before = self.scheduler.snapshot([timer])
         changed = self.scheduler.change(timer, amount if adds else -amount)
         verb = "added to" if adds else "taken off"
@@ -244,6 +251,13 @@ class TimerSkill(Skill):
         repeat = timer.repeat
         if until is not None and "repeat" in new:
             repeat = Recurrence.starting(new["repeat"], until) if new["repeat"] else None
+        return self._reset(replace(timer, repeat=repeat), seconds, until, turn)
+
+    def _reset(
+        self, timer: Timer, seconds: float, until: datetime | None, turn: TurnContext
+    ) -> Outcome:
+        """Another end; a name that tells the old one goes with it."""
+        now = turn.now()
         ends = timer.ends.astimezone(now.tzinfo)
         timed = timer.name in (
             spoken.time_of_day(ends, self._twenty_four),
@@ -256,7 +270,7 @@ class TimerSkill(Skill):
             name=moments.name(timer.kind, said, seconds, until, self._twenty_four),
             seconds=seconds,
             until=until,
-            repeat=repeat,
+            repeat=timer.repeat,
         )
         what = wording.capital(f"{said} {timer.kind}".strip())
         reply = f"{what} changed to {moments.words(changed, until, now, self._twenty_four)}."

@@ -46,6 +46,8 @@ def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
         if place > len(timers):
             _unknown(timers, f"There is no {spoken.ordinal(place)} timer.")
         return [timers[place - 1]]
+    if slots.get("which") == "both":
+        return sorted(timers, key=lambda t: t.id)[-2:]
     if slots.get("which") == "last":
         return [max(timers, key=lambda t: t.id)]
     if slots.get("which") == "first":
