@@ -25,7 +25,7 @@ from assistant.models import path_of
 
 MAX_THREADS = 64
 
-OWN_THRESHOLD = 0.9
+OWN_THRESHOLD = 0.85
 """A wrong action is worse than an answer in words: with this score about one of a hundred
 sentences of talk is taken for a command, as measured on sentences that were held out."""
 
