@@ -146,7 +146,7 @@ def timex(found: Recurrence) -> str:
     clock = found.clock
     time = ""
     if clock is not None:
-        time = f"T{clock.hour:02d}" + (f":{clock.minute:02d}" if clock.minute else "")
+        time = f"T{clock.hour % 24:02d}" + (f":{clock.minute:02d}" if clock.minute else "")
     part = {"morning": "MO", "afternoon": "AF", "evening": "EV", "night": "NI"}.get(found.part, "")
     if part and not time:
         time = f"T{part}"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from assistant.intent.values.cardinal import (
     TEENS,
     TENS,
+    UNITS,
     ZEROS,
     Tokens,
     digits_at,
@@ -63,14 +64,19 @@ _NAMED = {
     "midday": 12,
     "midnight": 0,
     "noonish": 12,
+    "noontime": 12,
     "midmorning": 10,
     "midafternoon": 14,
 }
 _ENDS_OF_DAY = ("end of day", "end of the day", "eod")
 _PAST = ("past", "after", "passed", "pass")
 """The last two are how recognisers mishear the first."""
-_TO = ("to", "till", "til", "before")
+_TO = ("to", "till", "til", "before", "until")
+_TO_NAMED = ("before", "until")
+"""Of these, the ones that need the word for minutes before them."""
 _MINUTE_WORDS = ("minute", "minutes", "min", "mins")
+_BEFORE_H = ("at", "by", "@", "before", "until", "till")
+"""Before "7h" these make it an hour; else it is a length."""
 _HALF_DAYS = {"am": 0, "pm": 12, "a": 0, "p": 12}
 
 
@@ -116,7 +122,7 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     word = word_at(tokens, at)
     if word in _PAST:
         sign = 1
-    elif (word in _TO and (named or word != "before")) or (
+    elif (word in _TO and (named or word not in _TO_NAMED)) or (
         word == "of" and minutes == 15 and named
     ):
         sign = -1
@@ -134,7 +140,8 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     at = _after_hyphen(tokens, at + 1)
     if word == "of" and len(word_at(tokens, at)) > 2 and word_at(tokens, at).isdecimal():
         return None  # "the first quarter of 2013"
-    hour_hit = _match_named(tokens, at) or _match_hour(tokens, at)
+    named_hour = _match_named(tokens, at)
+    hour_hit = named_hour or _match_hour(tokens, at)
     if hour_hit is None or word_at(tokens, hour_hit.end) in _MINUTE_WORDS:
         return None
     odd = not named and minutes % 5 != 0
@@ -142,7 +149,8 @@ def _match_offset(tokens: Tokens, i: int) -> ClockHit | None:
     if sign < 0 and not named and (word_at(tokens, i - 1) == "from" or (odd and minutes < 13)):
         return None
     clock = hour_hit.clock.shifted(sign * minutes)
-    return ClockHit(clock, hour_hit.end, bare=odd, loose=not named and not odd)
+    bare = odd and word != "past" and not named_hour
+    return ClockHit(clock, hour_hit.end, bare, not (named or bare or named_hour))
 
 
 def _after_hyphen(tokens: Tokens, i: int) -> int:
@@ -243,12 +251,19 @@ def _match_digits(tokens: Tokens, i: int) -> ClockHit | None:
     if len(text) > 2:
         return None
     if word_at(tokens, i + 1) == "h" and tokens[i + 1].glued:
+        if word_at(tokens, i - 1) in _BEFORE_H and not _glued_after(tokens, i + 1):
+            clock = _clock(int(text), 0, padded=text[0] == "0")
+            return _hit(clock and replace(clock, exact=True), i + 2)  # "at 19h"
         minutes = _match_count(tokens, i + 2, 59)
         if minutes is not None and len(tokens[i + 2].text) == 2 and tokens[i + 2].glued:
             clock = _clock(int(text), minutes[0])
             return _hit(clock, i + 3, bare=word_at(tokens, i + 3) in ("m", "s"))
     clock = _clock(int(text), 0, padded=len(text) == 2 and text[0] == "0")
     return _with_minutes(tokens, ClockHit(clock, i + 1, bare=True)) if clock else None
+
+
+def _glued_after(tokens: Tokens, i: int) -> bool:
+    return i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].is_number
 
 
 def _match_colons(tokens: Tokens, i: int) -> ClockHit | None:
@@ -277,6 +292,9 @@ def _match_words(tokens: Tokens, i: int) -> ClockHit | None:
     if whole is not None and 100 <= whole.value < 2400 and word_at(tokens, whole.end) != "hours":
         spelled = _clock(int(whole.value) // 100, int(whole.value) % 100)
         return _hit(spelled, whole.end, bare=True)
+    vague = tokens[i].text.removesuffix("ish")
+    if vague != tokens[i].text and vague in UNITS | TEENS and (UNITS | TEENS)[vague] <= 12:
+        return _hit(_clock((UNITS | TEENS)[vague], 0), i + 1)  # "sevenish"
     hour = _match_count(tokens, i, 24)
     if hour is None or not tokens[i].is_word:
         return None

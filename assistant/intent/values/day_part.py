@@ -19,6 +19,7 @@ _WORDS = {
     "tonight": "night",
     "tonite": "night",
 }
+_AFTER_O_CLOCK = {"midnight": "night", "noon": "noon", "midday": "noon"}
 USUAL_HOUR = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21, "noon": 12}
 NIGHT_ENDS = 5
 """Before this hour "tonight" is the night that has already begun."""
@@ -66,9 +67,14 @@ def match_day_part(tokens: Tokens, i: int, now: datetime) -> PartHit | None:
     if word_at(tokens, at) in ("early", "late"):
         at += 1
     part = _WORDS.get(word_at(tokens, at), "")
+    if word_at(tokens, i - 1) in ("o'clock", "oclock"):
+        part = part or _AFTER_O_CLOCK.get(word, "")  # "2 o'clock midnight"
+        prefixed = prefixed or word in _AFTER_O_CLOCK
     if not part:
         return None
     day = DayHit((today,), at + 1) if word == "this" else None
+    if part == "noon" and word_at(tokens, at + 1) in ("", ".", "!", "?"):
+        prefixed = True  # "I'll be back lunchtime"
     return PartHit(part, day, at + 1, alone=not prefixed)
 
 

@@ -50,7 +50,20 @@ _FIRST_WORDS = {"a", "an", "half", "quarter", "hundred", "point"} | {
 }
 """The words that a number may begin with."""
 _ONE_IS_NO_NUMBER_AFTER = frozenset(
-    ("this", "that", "the", "which", "each", "every", "any", "no", "some", "last", "next")
+    (
+        "this",
+        "that",
+        "the",
+        "which",
+        "another",
+        "each",
+        "every",
+        "any",
+        "no",
+        "some",
+        "last",
+        "next",
+    )
 )
 
 

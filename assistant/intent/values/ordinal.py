@@ -11,6 +11,7 @@ from assistant.intent.values.cardinal import (
     UNITS,
     Hit,
     Tokens,
+    digits_at,
     match_integer,
     word_at,
 )
@@ -57,8 +58,10 @@ def match_ordinal(tokens: Tokens, i: int, *, plural: bool = False) -> Hit | None
             suffix = suffix[:-1]
         elif plural:
             return None
-        if tokens[i].text.isdecimal() and suffix in SUFFIXES and tokens[i + 1].glued:
-            return Hit(Fraction(tokens[i].text), i + 2)
+        digits = digits_at(tokens, i)  # also 2,000th
+        whole = digits is not None and digits.denominator == 1 and "." not in tokens[i].text
+        if digits is not None and whole and suffix in SUFFIXES and tokens[i + 1].glued:
+            return Hit(digits, i + 2)
         return None
     # a whole number whose last word has the ending: try each place where it may end
     for last in range(i, min(i + 12, len(tokens))):

@@ -84,6 +84,8 @@ def match_place(tokens: Tokens, i: int) -> Hit | None:
         return None
     if place is not None:
         return Place(int(place.value)), place.end
+    if [token.text for token in tokens[at : at + 3]] == ["last", "but", "one"]:
+        return Place(-1, "end"), at + 3
     for names, of in ((_CURRENT, "current"), (_END, "end")):
         if word in names:
             lone = word_at(tokens, end) == "one" and not match_place(tokens, end + 1)

@@ -185,6 +185,8 @@ def _match_distance(tokens: Tokens, i: int) -> Hit | None:
         if place and place.value >= 2:
             every, at = int(place.value), place.end
     unit = UNITS_BY_WORD.get(word_at(tokens, at), "")
+    if word_at(tokens, at - 1) == "second" and word_at(tokens, at) in ("", ".", ",", "!", "?"):
+        return Recurrence("second"), at  # "every second."
     found = _of_unit(unit, every)
     if found is not None:
         if word_at(tokens, at + 1) == "from":  # "every day from monday to friday"
@@ -194,14 +196,12 @@ def _match_distance(tokens: Tokens, i: int) -> Hit | None:
         return _with_day(tokens, found, at + 1)
     if word_at(tokens, at) == "quarter" and word_at(tokens, at + 1) not in ("hour", "of", "to"):
         return Recurrence("month", 3 * every), at + 1
-    month = month_at(tokens, at)
-    if month is not None:
-        month_day = match_month_day(tokens, at, date(2000, 1, 1))
-        if month_day is not None and month_day.options:
-            on = month_day.options[0]
-            return Recurrence("year", 1, day=on.day, month=on.month), month_day.end
-        return None
-    return _match_counted(tokens, at, every)
+    at = at if every == 1 else skip(tokens, i + 1, "single")  # "every 4th of july"
+    month_day = match_month_day(tokens, at, date(2000, 1, 1))
+    if month_day is not None and month_day.options and month_day.yearless:
+        on = month_day.options[0]
+        return Recurrence("year", 1, day=on.day, month=on.month), month_day.end
+    return None if month_at(tokens, at) else _match_counted(tokens, at, every)
 
 
 def _match_counted(tokens: Tokens, i: int, every: int) -> Hit | None:

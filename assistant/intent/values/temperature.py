@@ -21,6 +21,10 @@ _SCALES = {
     "kelvin": "K",
 }
 _LETTERS = {"c": "C", "f": "F", "k": "K"}
+_HEAT = frozenset(
+    """temperature temperatures thermostat heat heating heater oven boils boiling freezes freezing
+    weather outside warm warmer cold colder hot hotter cool cooler ac celsius fahrenheit""".split()
+)
 _NOT_HEAT = ("angle", "angles", "north", "south", "east", "west", "clockwise", "turn", "rotation")
 
 
@@ -40,12 +44,16 @@ def parse_temperature(text: str) -> Temperature | None:
 
 
 def find_temperatures(text: str) -> list[Span[Temperature]]:
-    """All temperatures in a sentence, from left to right."""
+    """All temperatures in a sentence, from left to right.
+
+    "20C" counts where it is all there is, or where other words speak of heat.
+    """
     tokens = tokenize(text)
+    heat = any(token.text in _HEAT for token in tokens)
     spans: list[Span[Temperature]] = []
     i = 0
     while i < len(tokens):
-        hit = _match_temperature(tokens, i, whole=False)
+        hit = _match_temperature(tokens, i, whole=i == 0, heat=heat)
         if hit is None:
             number = match_number(tokens, i)
             i = number.end if number else i + 1
@@ -55,7 +63,9 @@ def find_temperatures(text: str) -> list[Span[Temperature]]:
     return spans
 
 
-def _match_temperature(tokens: Tokens, i: int, *, whole: bool) -> tuple[Temperature, int] | None:
+def _match_temperature(
+    tokens: Tokens, i: int, *, whole: bool, heat: bool = False
+) -> tuple[Temperature, int] | None:
     number = match_number(tokens, i)
     if number is None and word_at(tokens, i) == "-" and not (i and tokens[i - 1].is_number):
         below = match_number(tokens, i + 1, signed=False)  # "to - 20 degrees"
@@ -72,8 +82,9 @@ def _match_temperature(tokens: Tokens, i: int, *, whole: bool) -> tuple[Temperat
     word = word_at(tokens, end)
     if word in _SCALES:
         return Temperature(plain(number.value), _SCALES[word]), end + 1
-    # a letter alone is a scale only after "degrees", or when it is all there is
-    if word in _LETTERS and (marked or (whole and end + 1 == len(tokens))):
+    # a letter alone is a scale only after "degrees", beside words of heat, or when it is all
+    lone = (whole and end + 1 == len(tokens)) or (heat and word and tokens[end].glued)
+    if word in _LETTERS and (marked or lone):
         return Temperature(plain(number.value), _LETTERS[word]), end + 1
     if not marked or word in _NOT_HEAT:
         return None

@@ -41,7 +41,18 @@ _AFTER_BARE = {
     *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
     *("called", "named", "labelled", "labeled", "with", "when", "so", "then", "because", "or"),
     *("i", "we", "he", "she", "they", "it", "my", "that", "the", "thanks", "thank", "today"),
-    *("tomorrow", "tonight", "this", "next", "monday", "tuesday", "wednesday", "thursday"),
+    *(
+        "together",
+        "again",
+        "tomorrow",
+        "tonight",
+        "this",
+        "next",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+    ),
     *("friday", "saturday", "sunday", "instead", "not", "if", "alarm", "reminder"),
 }
 """Words that may follow a bare hour ("at 7") without making it a count."""
@@ -264,12 +275,11 @@ class _Reader:
             ends = [hit.end if hit else 0 for hit in (clock_hit, day_hit, part_hit)]
             best = max(ends)
             if not best:
-                link = self._after_links(at)
-                if day and word_at(self.tokens, at) == "t" and self.tokens[at].glued:
-                    link = at + 1  # 2027-05-05T07:30
-                if link == at or at != end or end == i:
+                word = word_at(self.tokens, at)
+                iso = day and word == "t" and at == end and self.tokens[at].glued
+                if end == i or not (word in LINKS or iso):  # 2027-05-05T07:30
                     break
-                at = link
+                at += 1
                 continue
             if part_hit and ends[2] == best:
                 part, day = part_hit.part, day or part_hit.day

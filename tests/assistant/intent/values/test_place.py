@@ -42,3 +42,8 @@ def test_they_are_found_in_sentences() -> None:
         ("last one", Place(0, "end")),
     ]
     assert find_places("two thirds of the cake") == []
+
+
+def test_digits_with_commas_and_the_last_but_one() -> None:
+    for text, place in (("the 1,001st", Place(1001)), ("the last but one", Place(-1, "end"))):
+        assert [span.value for span in find_places(text)] == [place]

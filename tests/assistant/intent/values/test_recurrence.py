@@ -212,3 +212,16 @@ def test_what_is_rendered_is_read_back(
     assert first > NOW
     assert first.weekday() in days
     assert (first - NOW).days <= 7
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "day", "month"),
+    [
+        ("every 4th of july", "year", 4, 7),
+        ("every july 4th", "year", 4, 7),
+        ("each second", "second", None, None),
+    ],
+)
+def test_a_day_of_every_year(text: str, unit: str, day: int | None, month: int | None) -> None:
+    found = [span.value for span in find_recurrences(f"blink {text}.", NOW)]
+    assert [(one.unit, one.day, one.month) for one in found] == [(unit, day, month)]

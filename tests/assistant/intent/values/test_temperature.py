@@ -52,3 +52,18 @@ def test_below_zero_and_what_only_looks_like_it() -> None:
     ]
     for text in ("form 11f", "9c a share", "wait 5 - 10 minutes", "lamp - 20"):
         assert find_temperatures(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("set the thermostat to 22c", [(22, "C")]),
+        ("the oven is at 350F", [(350, "F")]),
+        ("-40f", [(-40, "F")]),
+        ("the dividend rose from 11c to 17c a share", []),
+        ("gate 13F", []),
+    ],
+)
+def test_a_letter_is_a_scale_beside_words_of_heat(text: str, found: list[tuple[int, str]]) -> None:
+    spans = find_temperatures(text)
+    assert [(span.value.degrees, span.value.scale) for span in spans] == found
