@@ -112,11 +112,18 @@ def parser() -> argparse.ArgumentParser:
         choices=("fp16", "static8", "static4", "adaptive"),
         help="kind of KV cache of the language model (that of the settings)",
     )
-    bench.add_argument("--limit", metavar="N", type=int, help="only the first N rows")
+    bench.add_argument("--limit", metavar="N", type=_count, help="only the first N rows")
     bench.add_argument("--out", metavar="DIR", type=Path, help="folder for tables and plots")
     bench.add_argument("--noise", metavar="FILE", type=Path, help="noise to mix into speech")
     bench.add_argument("--snr", metavar="DB", type=float, default=10.0, help="its level (10)")
     return top
+
+
+def _count(text: str) -> int:
+    """A whole number of rows, at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of rows; give 1 or more")
+    return int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

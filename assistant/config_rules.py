@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from assistant.config_check import Fault
 from assistant.config_home import as_paths, home_faults
@@ -13,6 +14,9 @@ from assistant.config_yaml import KeyPath
 
 if TYPE_CHECKING:
     from assistant.config import Config
+
+_PLACE = re.compile(r"(?:file|dir|folder|^sentences|^head|^taught|^keep_\w+)$")
+"""Keys whose value is a file or a folder."""
 
 
 def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
@@ -92,6 +96,20 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
     for keys, text in home_faults(cfg.home):
         paths = as_paths(keys)
         yield paths, Fault(paths[0], text)
+    for path, name in _homeless(cfg.model_dump()):
+        yield [path], Fault(path, f'there is no home folder for "{name}"; write the whole path')
+
+
+def _homeless(section: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Files and folders in a home folder that is not there."""
+    for key, value in section.items():
+        if isinstance(value, Mapping) and key != "own":
+            yield from _homeless(value, (*above, key))
+        elif isinstance(value, str) and value.startswith("~") and _PLACE.search(key):
+            try:
+                Path(value).expanduser()
+            except RuntimeError:
+                yield (*above, key), value
 
 
 def _commands(commands: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[KeyPath, str]]:

@@ -158,7 +158,11 @@ def read_rows(path: Path) -> list[Row]:
         rows = [json.loads(line) for line in lines if line.strip()]
         assert all(isinstance(r["file"], str) and isinstance(r["slots"], dict) for r in rows)
         assert all(isinstance(r["intent"], str) for r in rows)
-    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+    except OSError as error:
+        raise InputFileError(
+            "bench.bad_data", f"{path} cannot be read: {error.strerror}."
+        ) from error
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise InputFileError(
             "bench.bad_data",
             f"{path} cannot be read: {error!r}.",

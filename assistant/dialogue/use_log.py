@@ -70,8 +70,10 @@ class UseLog:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and self.path.stat().st_size + len(line) > self._max_bytes:
             self.path.replace(self.path.with_name(self.path.name + ".1"))
+        # never waits for the reader of a pipe
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
         # for the user alone, and whole lines also where several processes write
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(self.path, flags, 0o600)
         try:
             size = os.fstat(file).st_size
             written = os.write(file, line)

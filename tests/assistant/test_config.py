@@ -383,3 +383,13 @@ def test_a_controller_that_no_mode_would_read_is_told() -> None:
     (line,) = mistakes_of(SHIPPED, "llm.kv.mode=static4", "llm.kv.controller=mine.bin")
     assert "only when llm.kv.mode is adaptive" in line
     assert load(None, ("llm.kv.mode=adaptive", "llm.kv.controller=mine.bin"), {})
+
+
+def test_a_home_folder_that_is_not_there_is_told(file: Path) -> None:
+    keys = ("understand.sentences", "understand.head", "privacy.keep_log", "privacy.keep_audio",
+            "skills.folder", "service.state_dir", "home.mqtt.password_file")  # fmt: skip
+    file.write_text("", encoding="utf-8")
+    for key in keys:
+        (line,) = mistakes_of(file, f"{key}=~no_such_user_here/x")
+        assert key in line
+        assert "there is no home folder" in line

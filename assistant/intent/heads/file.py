@@ -70,6 +70,8 @@ def write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
 def read(path: Path) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays. Raises ModelError for a file that is absent or no whole head."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise _refused(path, "is no file")  # some of them never end
         if path.stat().st_size > MAX_BYTES:
             raise _refused(path, "is too large to be a head")
         data = path.read_bytes()

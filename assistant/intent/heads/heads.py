@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, ModelError
 from assistant.intent.base import Intent, Understander
 from assistant.intent.heads.example import OUT_OF_SCOPE
 from assistant.intent.heads.head import Head, Meaning
@@ -47,23 +47,32 @@ class Heads(Understander):
         self._failed = False
 
     def load(self) -> None:
-        """Reads the file of the head, once. Raises ModelError."""
-        if self._head is None:
+        """Reads the file of the head, once. Raises ModelError for one of the user's; without
+        the one that is shipped, only whole commands are understood, which is logged."""
+        if self._head is not None:
+            return
+        try:
             self._head = Head.load(self._path)
+        except ModelError as error:
+            if self._path != SHIPPED:
+                raise
+            log.warning("only whole commands are understood: %s", error)
 
     def warm_up(self) -> None:
         """Reads one sentence, so that the next one is as fast as any.
 
         Raises ModelError when the head is for another model, and what the model raises.
         """
-        assert self._head is not None, "load() comes before warm_up()"
+        if self._head is None:
+            return
         self._head.check(self._states)
         self._head.read("warm up", self._states)
 
     def understand(self, text: str) -> Intent | None:
         """The intent where it is sure enough, else None; also when the model fails, which is
         logged once: talk tells of it."""
-        assert self._head is not None, "load() comes before understand()"
+        if self._head is None:
+            return None
         try:
             self._head.check(self._states)
             meaning = self._head.read(text, self._states)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assistant.bench.values import read_rows, run, score, table
+from assistant.cli import main
 from assistant.config import Config
 from assistant.errors import InputFileError
 
@@ -114,3 +115,11 @@ def test_missing_data_are_said(tmp_path: Path) -> None:
         list(read_rows(tmp_path))
     with pytest.raises(InputFileError):
         list(read_rows(tmp_path / "no.jsonl"))
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x", "1.5", "²"])
+def test_a_limit_is_a_number_of_rows(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["bench", "values", "--data", "x", "--limit", limit])
+    assert caught.value.code == 2
+    assert "give 1 or more" in capsys.readouterr().err

@@ -97,3 +97,12 @@ def test_values_of_another_kind_are_no_entry(tmp_path: Path, part: dict[str, obj
 def test_what_never_ends_is_no_file() -> None:
     with pytest.raises(InputFileError, match="it is no file"):
         read(Path("/dev/zero"))
+
+
+def test_a_pipe_that_nobody_reads_holds_nothing_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    events: list[Event] = []
+    UseLog(tmp_path / "pipe", events.append).add(TEA)
+    (trouble,) = events
+    assert isinstance(trouble, Trouble)
+    assert trouble.code == CODE

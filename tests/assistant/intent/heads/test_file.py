@@ -56,6 +56,8 @@ def test_other_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
         file.read(tmp_path / "none.head")
     with pytest.raises(ModelError, match="cannot be read"):
         file.read(tmp_path)
+    with pytest.raises(ModelError, match="is no file"):
+        file.read(Path("/dev/zero"))
     with pytest.raises(ModelError, match="cannot be written"):
         file.write(tmp_path / "no" / "folder.head", {}, ARRAYS)
 

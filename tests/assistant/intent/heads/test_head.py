@@ -166,3 +166,18 @@ def test_draws_are_seeded_and_keep_what_is_out_of_scope() -> None:
     assert [e.intent for e in few].count(OUT_OF_SCOPE) == 5
     assert few == draw(sentences(), 2, 0)
     assert few != draw(sentences(), 2, 1)
+
+
+def test_without_the_head_that_is_shipped_whole_commands_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged = tmp_path / "own.head"
+    damaged.write_bytes(b"PVAHEAD\n" + bytes(100))
+    with pytest.raises(ModelError):
+        Heads(damaged, FakeStates()).load()
+    monkeypatch.setattr("assistant.intent.heads.heads.SHIPPED", damaged)
+    heads = Heads(damaged, FakeStates())
+    heads.load()
+    heads.warm_up()
+    assert heads.understand("stop") is None
+    assert str(damaged) in caplog.text
