@@ -18,8 +18,8 @@ from assistant.asr.moonshine_tokens import Tokens
 LIFT = 1.5
 """Added to the log probability of each token of a phrase.
 
-Of eight commands with made-up names three are heard without, six with it; with seventy phrases
-that nobody says read speech has no more errors than without.
+Of eight commands with made-up names three are heard without and six with it, as with anything
+from 1 to 3. With phrases that nobody says, read speech (24 clips) has no more errors.
 """
 
 DEEPER = 0.25
