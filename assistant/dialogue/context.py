@@ -70,6 +70,9 @@ class Context:
         """
         if intent.name not in _ABOUT_THE_QUESTION:
             self._question = None
+        if intent.name == "system.undo" and self._done is not None and outcome.action is not None:
+            # what was done and taken back is still what is spoken of
+            intent = self._done.intent
         if not intent.name.startswith("system.") or outcome.action is not None:
             self._done = Done(intent, outcome, self._clock())
 

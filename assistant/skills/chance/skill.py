@@ -11,6 +11,7 @@ from assistant.intent.base import Intent
 from assistant.intent.normalize import normalize
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
+from assistant.skills.chance.jokes import JOKES
 from assistant.skills.marks import valued
 from assistant.state import State
 
@@ -33,20 +34,22 @@ _AGAIN = re.compile(
 
 class ChanceSkill(Skill):
     name = "chance"
-    abilities = ("roll dice and flip coins",)
-    topics = ("dice", "coins", "games", "random numbers", "chance", "choices", "deciding")
+    abilities = ("roll dice", "tell jokes")
+    topics = ("dice", "jokes", "coins", "games", "random numbers", "chance", "choices", "deciding")
     examples = (
         "roll two dice",
         "flip a coin",
         "pick a number between 1 and 10",
         "pick pizza or pasta",
         "roll a d20",
+        "tell me a joke",
     )
     phrases = ("roll a die", "roll two dice", "flip a coin", "heads or tails", "random number")
 
     def __init__(self, cfg: Config, state: State, rng: random.Random | None = None) -> None:
         """rng: where chance comes from; the system's own unless a test brings another."""
         self._rng = rng or random.SystemRandom()
+        self._jokes: list[str] = []
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         intent = valued(intent, turn.now(), KINDS)
@@ -55,6 +58,8 @@ class ChanceSkill(Skill):
             return Outcome(self._dice(int(slots.get("count", 1)), int(slots.get("sides", 6))))
         if intent.name == "chance.coin":
             return self._coins(slots.get("count", 1))
+        if intent.name == "chance.joke":
+            return Outcome(self._joke())
         if intent.name == "chance.pick":
             if not slots.get("options"):
                 raise SkillError("chance.options", "I didn't catch what there is to choose from.")
@@ -66,6 +71,13 @@ class ChanceSkill(Skill):
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         words = normalize(text)
         return last if _AGAIN.fullmatch(words) else None
+
+    def _joke(self) -> str:
+        """One at random; none a second time until all were told."""
+        if not self._jokes:
+            self._jokes = list(JOKES)
+            self._rng.shuffle(self._jokes)
+        return self._jokes.pop()
 
     def _dice(self, count: int, sides: int) -> str:
         rolled = [self._rng.randint(1, sides) for _ in range(count)]

@@ -42,7 +42,7 @@ NO_SUN = "Sorry, I don't know when the sun rises or sets here."
 
 class ClockSkill(Skill):
     name = "clock"
-    abilities = ("tell the time and the date, here and elsewhere",)
+    abilities = ("tell the time and the date",)
     topics = ("time", "date", "time zones", "the calendar")
     examples = (
         "what time is it in tokyo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,13 +30,15 @@ MAX_LINES = 500
 MAX_LISTS = 100
 KINDS = {"items": ("items",), "list": ("list_name", "name")}
 NEED_ITEMS = ("lists.add", "lists.remove", "lists.tick", "lists.check")
+_ADDS = re.compile(r"^(?:[a-z]+ ){0,4}?(?:add|put|write)\b")
+_NAMES_LIST = re.compile(r"\b(?:lists?|shopping|groceries|to-?dos?|tasks|chores)\b")
 PAGE = 8
 """So many items are read at once; what is left over is offered."""
 
 
 class ListsSkill(Skill):
     name = "lists"
-    abilities = ("keep your lists",)
+    abilities = ("keep lists",)
     topics = ("lists", "list", "shopping", "shopping list", "to-do list", "to-dos", "tasks")
     examples = (
         "add milk, eggs and bread to the shopping list",
@@ -52,6 +55,9 @@ class ListsSkill(Skill):
 
     def __init__(self, cfg: Config, state: State) -> None:
         self._store = Store(state)
+        self._forget_after_s = cfg.dialogue.forget_after_s
+        self._recent, self._when = "", datetime.min
+        """The list spoken of last."""
         self._actions: dict[str, Callable[[Intent], Outcome]] = {
             "lists.add": self._add,
             "lists.remove": self._remove,
@@ -69,7 +75,23 @@ class ListsSkill(Skill):
         intent = valued(intent, turn.now(), KINDS)
         if intent.name in NEED_ITEMS and not intent.slots.get("items"):
             raise SkillError("lists.items", "I didn't catch what you mean.")
-        return self._actions[intent.name](intent)
+        if intent.name == "lists.add" and self._goes_on(intent, turn):
+            intent = replace(intent, slots={**intent.slots, "list": self._recent})
+        outcome = self._actions[intent.name](intent)
+        if intent.slots.get("list"):
+            self._recent, self._when = self._resolve(intent.slots["list"]), turn.now()
+        return outcome
+
+    def _goes_on(self, intent: Intent, turn: TurnContext) -> bool:
+        """Whether it adds to the list of its own name that was just spoken of."""
+        words = normalize(turn.utterance)
+        return (
+            self._recent in self._store.names()
+            and self._recent not in (SHOPPING, TO_DO)
+            and abs((turn.now() - self._when).total_seconds()) <= self._forget_after_s
+            and _ADDS.search(words) is not None
+            and _NAMES_LIST.search(words) is None
+        )
 
     def complete(
         self, expects: str, text: str, known: dict[str, Any], now: datetime
@@ -329,7 +351,11 @@ class ListsSkill(Skill):
 
     def _resolve(self, said: str) -> str:
         known = list(dict.fromkeys([SHOPPING, TO_DO, *self._store.names()]))
-        return said if said in known else best_match(said, known) or said
+        if said in known:
+            return said
+        # "the hardware list" is the hardware store list
+        longer = [name for name in known if set(said.split()) < set(name.split())]
+        return longer[0] if len(longer) == 1 else best_match(said, known) or said
 
     def _usual(self) -> str:
         """The list that is meant when none is named: the only one in use, else for shopping."""

@@ -70,7 +70,7 @@ OURS = frozenset(
     whisper_mode what_is_your_name how_old_are_you where_are_you_from are_you_a_bot who_made_you
     user_name change_user_name shopping_list shopping_list_update todo_list todo_list_update
     reminder reminder_update calculator measurement_conversion roll_dice flip_coin change_speed
-    exchange_rate timezone weather what_song""".split()
+    exchange_rate timezone weather what_song tell_joke""".split()
 )
 """Intents of the public set that the skills serve too."""
 
