@@ -17,6 +17,7 @@ from typing import Any
 from assistant import config
 from assistant.errors import AssistantError, UsageError
 from assistant.intent import data_sets
+from assistant.intent.heads import file
 from assistant.intent.heads.head import Setup
 from assistant.intent.heads.reader import Reader
 from assistant.intent.heads.training import draw, train
@@ -72,6 +73,7 @@ def _run(args: argparse.Namespace) -> None:
         raise UsageError("train.threads", f"--threads must be from 1 to {MAX_THREADS}.")
     if args.data is None and args.set != own.NAME:
         raise UsageError("train.data", f"--data must name the sentences of {args.set}.")
+    file.check_place(args.out)
     start = time.monotonic()
     if args.set == own.NAME:
         more = data_sets.read(args.data) if args.data else []

@@ -34,11 +34,21 @@ _START = struct.Struct("<8sII")
 _HINT = "Train it again with: python -m assistant.intent.train"
 
 
+def check_place(path: Path) -> None:
+    """Raises ModelError where no head can be written: better before a training than after it."""
+    if path.exists() and not path.is_file():
+        raise ModelError("head.write", f"The head cannot be written to {path}: it is no file.")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        reason = "the folder is not there, or nothing may be written in it"
+        raise ModelError("head.write", f"The head cannot be written to {path}: {reason}.")
+
+
 def write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> int:
     """Writes the file whole or not at all; returns its bytes.
 
     header: JSON-ready, without a key "arrays". Raises ModelError when it cannot be written.
     """
+    check_place(path)
     table: dict[str, Any] = {}
     body = bytearray()
     for name, array in arrays.items():

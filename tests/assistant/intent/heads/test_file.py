@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from assistant.errors import ModelError
 from assistant.intent.heads import file
+from assistant.intent.train import main
 
 ARRAYS = {
     "weights": np.arange(-6, 6, dtype=np.int8).reshape(3, 4),
@@ -65,3 +67,21 @@ def test_other_files_are_refused_with_a_sentence(tmp_path: Path) -> None:
 def test_types_that_the_format_has_not_are_a_mistake_of_the_program(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="float64"):
         file.write(tmp_path / "x.head", {}, {"x": np.zeros(2)})
+
+
+def test_only_files_are_written_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(ModelError, match="it is no file"):
+            file.write(place, {}, ARRAYS)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_place_that_cannot_be_is_told_before_the_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("no rows", encoding="utf-8")
+    for out in (tmp_path / "none" / "x.head", tmp_path):
+        assert main(["--set", "plain", "--data", str(data), "--out", str(out)]) == 3
+        assert "The head cannot be written" in capsys.readouterr().err
