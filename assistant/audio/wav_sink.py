@@ -55,6 +55,11 @@ class WavSink(ClockedSink):
             raise InputFileError(
                 "audio.bad_file", f"{self.path} is a folder; a WAV file cannot be written there."
             )
+        if self.path.exists() and not self.path.is_file():
+            # a device would be replaced by a file, for all programs
+            raise InputFileError(
+                "audio.bad_file", f"{self.path} is no file; a WAV file cannot be written there."
+            )
         try:
             handle, name = tempfile.mkstemp(suffix=".wav.part", dir=self.path.parent)
         except OSError as e:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import wave
 from pathlib import Path
 
@@ -102,3 +103,10 @@ def test_disk_that_fills_up_is_told_at_the_end(
     with pytest.raises(InputFileError, match="No space left"):
         sink.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_files_are_written_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputFileError, match="is no file"):
+        WavSink(tmp_path / "pipe", realtime=False).start()
+    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
