@@ -93,3 +93,7 @@ class Context:
     def talked(self) -> None:
         """Another matter: nothing said from now on hangs on the last command."""
         self._question = self._done = None
+
+    def resume(self, done: Done | None) -> None:
+        """What was taken for another matter was none: the last command is as it was."""
+        self._done = done

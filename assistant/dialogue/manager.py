@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from assistant.dialogue.context import Context
+from assistant.dialogue.context import Context, Done
 from assistant.dialogue.ellipsis import in_full
 from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.honesty import honest
 from assistant.dialogue.itself import about_itself
 from assistant.dialogue.llm import LanguageModel
 from assistant.dialogue.memory import asks_about_oneself, recall
+from assistant.dialogue.nonsense import NOT_UNDERSTOOD as NONSENSE
 from assistant.dialogue.nonsense import sensible
 from assistant.dialogue.prompts import concerns, facts
 from assistant.dialogue.reading import UNDO, Reader, Reading
 from assistant.dialogue.requests import unable
+from assistant.dialogue.sentences import is_closed
 from assistant.dialogue.small_talk import NO_MATTER, small_talk
 from assistant.dialogue.use_log import Entry, UseLog
 from assistant.errors import AssistantError, LlmError, MissingError
@@ -140,11 +142,12 @@ class Manager:
         exchanges = self._history.exchanges()
         text = in_full(text, exchanges[-1].user if exchanges else "")
         facts = self._facts(text)
+        # a request that fails is no other matter: the next one may be about the last command
+        if refusal := unable(text, self._registry.skills):
+            return self._plain(turn, NONE, refusal, "not_understood")
         self._context.talked()
         if known := about_itself(text, area=self._registry.area, done=doings):
             return self._plain(turn, TALK, known, "answered")
-        if refusal := unable(text, self._registry.skills):
-            return self._plain(turn, NONE, refusal, "not_understood")
         if asks_about_oneself(text):
             told = recall(text, exchanges)
             return self._plain(turn, TALK, told or NOT_TOLD, "answered")
@@ -152,7 +155,8 @@ class Manager:
             return self._plain(turn, NONE, NOT_UNDERSTOOD, "not_understood")
         talk = Intent(TALK, score=0.0, source="dialogue")
         self._matched(turn, talk)
-        return Answer(intent=talk, pieces=self._talk(self._llm, text, facts, turn, cancel))
+        pieces = self._talk(self._llm, text, facts, done, turn, cancel)
+        return Answer(intent=talk, pieces=pieces)
 
     def _refrained(self, text: str) -> str:
         """What to say to "don't turn on the light"; "" where that is no command."""
@@ -295,6 +299,7 @@ class Manager:
         llm: LanguageModel,
         text: str,
         facts: tuple[str, ...],
+        done: Done | None,
         turn: int,
         cancel: threading.Event,
     ) -> Iterator[str]:
@@ -308,13 +313,16 @@ class Manager:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
                     self.talk_error = None
                 said.append(piece)
-                yield piece
+                # the voice begins at once with a sentence that a blank shows to be over
+                yield f"{piece} " if is_closed(piece) else piece
         except (LlmError, MissingError) as error:
             self.talk_error = error
             self._emit(Trouble(turn=turn, code=error.code, message=error.message, hint=error.hint))
             if not said:
                 yield NO_MODEL if isinstance(error, MissingError) else NO_ANSWER
-        if said and not cancel.is_set():
+        if said == [NONSENSE]:
+            self._context.resume(done)
+        elif said and not cancel.is_set():
             self._history.add(text, "".join(said))
 
     def _facts(self, text: str) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ _MISHEARD = (
     (re.compile(r"\bset in (?=alarm\b)"), "set an "),
     (re.compile(r"\bset in (?=timer\b|reminder\b)"), "set a "),
 )
+_STUTTER = re.compile(r"\b(the|an|to|for|in|on|of|my|and|at|i|it|can you|could you)(?: \1)+\b")
 _HESITATION = re.compile(r"\b(?:u+m+|u+h+m*|e+r+m+)\b")
 
 # p.m., p. m. and "p m" after a number, never "a m..." in the middle of talk
@@ -78,6 +79,7 @@ def normalize(text: str) -> str:
     # ".5" would lose its point with the punctuation and be five
     plain = _COMMA_OR_STOP.sub(" ", _BARE_POINT.sub("0.", plain))
     plain = _SPACE.sub(" ", _HESITATION.sub(" ", plain)).strip()
+    plain = _STUTTER.sub(r"\1", plain)
     for pattern, word in _MISHEARD:
         plain = pattern.sub(word, plain)
     plain = _SPELLED_MERIDIEM.sub(r" \1m", plain)

@@ -173,7 +173,12 @@ class ClockSkill(Skill):
         unit = slots.get("period", "")
         if "date" not in slots:
             moment = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
-            return f"{days.remaining(now, moment, unit)} until {self._at(moment, now)}."
+            # the next midnight needs no day, and "midnight tomorrow" would be the one after
+            soon = moment.time() == time() and (
+                moment.astimezone(UTC) - now.astimezone(UTC)
+            ) <= timedelta(days=1)
+            at = self._clock(moment) if soon else self._at(moment, now)
+            return f"{days.remaining(now, moment, unit)} until {at}."
         day = date.fromisoformat(slots["date"])
         if day == now.date():
             return f"That's today, {spoken.date(_noon(day))}."

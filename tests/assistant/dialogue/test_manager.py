@@ -11,6 +11,7 @@ from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.manager import NOT_TOLD, Manager
+from assistant.dialogue.nonsense import NOT_UNDERSTOOD
 from assistant.intent import create
 from assistant.skills.registry import Registry
 from assistant.state import State
@@ -100,3 +101,11 @@ def test_claims_of_any_model_become_one_honest_sentence(
 ) -> None:
     manager._llm = Echo(*says)  # type: ignore[assignment]
     assert answer(manager, "do you like clocks") == ("dialogue.talk", f"Sure. {HONEST} Bye.")
+
+
+def test_what_is_not_understood_leaves_the_last_command_in_place(manager: Manager) -> None:
+    answer(manager, "set a timer for ten minutes")
+    manager._llm.says = ("Flip the last one.",)  # type: ignore[union-attr]
+    assert answer(manager, "flip the last one") == ("dialogue.talk", NOT_UNDERSTOOD)
+    assert answer(manager, "call my mother")[0] == "none"
+    assert answer(manager, "make it twenty")[0] == "timer.set"

@@ -32,6 +32,7 @@ from assistant.intent.values.number import find_numbers
         ("dog's dinner", "dog's dinner"),
         ("音楽 ❤ music", "音楽 ❤ music"),
         ("Set a, um, timer for uh five minutes", "set a timer for five minutes"),
+        ("Could you um turn the the hall lamp on", "could you turn the hall lamp on"),
         ("umbrella and ermine", "umbrella and ermine"),
         ("Wake me at six to-morrow.", "wake me at six tomorrow"),
         ("Said an alarm for half past eight to night.", "set an alarm for half past eight tonight"),
