@@ -233,8 +233,8 @@ def test_own_command_wins_over_a_skill_with_free_words() -> None:
 
 BROKEN = {
     "tab": ("intents:\n\ttimer.set: 1\n", "line 2"),
-    "not a mapping": ("- just\n- a list\n", "valid dictionary"),
-    "empty": ("", "valid dictionary"),
+    "not a mapping": ("- just\n- a list\n", "there is no intents: in it"),
+    "empty": ("", "there is no intents: in it"),
     "unknown key": (
         "intents:\n  timer.set:\n    data:\n      - sentences: [hi there]\n        slot: {}\n",
         "line 5: intents.timer.set.data.0.slot",
