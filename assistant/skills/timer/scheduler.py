@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import IO, NamedTuple
 
 from assistant.errors import StateError
+from assistant.skills.timer.recurrence import Recurrence
 from assistant.skills.timer.table import (
     ALARM,
     REMINDER,
@@ -59,6 +60,8 @@ class Scheduler(TimerTable):
         self._looked_at: float | None = None
         self._bell: IO[str] | None = None
         self._silenced: tuple[Snapshot, float] | None = None
+        self._advanced: set[int] = set()
+        """Series whose next occurrence this process has brought forward."""
 
     def due(self) -> Due:
         """Moves ended timers on; to be called every second or at ``seconds_to_next``.
@@ -83,11 +86,19 @@ class Scheduler(TimerTable):
                 elif timer.left <= 0:
                     late_by = -timer.left
                     limit = self._ring_max_s if late_by <= unwatched else LATE_SECONDS
+                    if late_by > max(limit, LATE_SECONDS) and timer.id in self._advanced:
+                        # the clock was behind, so the next one only seemed to be that early
+                        assert timer.repeat is not None, "only a series is advanced"
+                        self._keep_to_wall(db, timer, timer.repeat)
+                        continue
+                    self._advanced.discard(timer.id)
                     timer = self._occurrence(db, timer)
                     if late_by <= max(limit, LATE_SECONDS):
                         self._ring(db, timer, due)
                     else:
                         self._miss(db, timer, due)
+                elif timer.repeat is not None:
+                    self._keep_to_wall(db, timer, timer.repeat)
                 elif abs(milliseconds(timer.ends) - row["due_ms"]) > STEP_SECONDS * 1000:
                     db.execute(
                         "UPDATE timers SET due_ms = ? WHERE id = ?",
@@ -174,6 +185,18 @@ class Scheduler(TimerTable):
                 "UPDATE timers SET due_ms = ? WHERE id = ?", (milliseconds(coming), timer.id)
             )
         return replace(timer, id=own_id, repeat=None, series=timer.id)
+
+    def _keep_to_wall(self, db: sqlite3.Connection, timer: Timer, repeat: Recurrence) -> None:
+        """Seven is seven, also after the clock was years ahead, or the time zone is another."""
+        coming = repeat.next_after(self._clock.now())
+        if coming is not None and coming != timer.ends:
+            if coming < timer.ends:
+                self._advanced.add(timer.id)
+            else:
+                self._advanced.discard(timer.id)
+            db.execute(
+                "UPDATE timers SET due_ms = ? WHERE id = ?", (milliseconds(coming), timer.id)
+            )
 
     def _ring(self, db: sqlite3.Connection, timer: Timer, due: Due) -> None:
         self._rung_at[timer.id] = self._uptime()

@@ -106,6 +106,43 @@ def test_killed_while_it_rings_it_rings_on_and_comes_again(device: Device) -> No
     assert device.ends() == ["12 Mar 07:00"]
 
 
+def test_a_clock_that_was_a_year_ahead_does_not_silence_it_for_a_year(device: Device) -> None:
+    device.daily()
+    device.time.step(400 * 86_400)
+    assert [t.name for t in device.service.due().missed] == ["7 AM"]
+    device.time.step(-400 * 86_400)
+    assert device.service.due() == ([], [])
+    assert device.ends() == ["11 Mar 07:00"]
+    device.go_to(datetime(2026, 3, 11, 7, 0))
+    assert len(device.service.due().rings) == 1
+    assert device.ends() == ["12 Mar 07:00"]
+
+
+def test_a_clock_that_was_behind_makes_none_missed(device: Device) -> None:
+    device.daily()
+    device.go_to(datetime(2026, 3, 20, 12, 0))
+    device.service.due()
+    device.service.take_missed()
+    device.time.reboot(600)
+    device.time.step(-5 * 86_400)
+    device.restart()
+    assert device.service.due() == ([], [])
+    device.time.step(5 * 86_400)
+    assert device.service.due() == ([], [])
+    assert device.service.timers("missed") == []
+    assert device.ends() == ["21 Mar 07:00"]
+
+
+def test_another_time_zone_keeps_the_time_of_day(device: Device) -> None:
+    device.daily()
+    for zone in ("Asia/Tokyo", "America/Los_Angeles", "Europe/London"):
+        device.time.wall = device.time.wall.astimezone(ZoneInfo(zone))
+        assert device.service.due() == ([], [])
+        (timer,) = device.service.timers()
+        assert f"{timer.ends.astimezone(ZoneInfo(zone)):%H:%M}" == "07:00"
+        assert timer.left <= 86_400
+
+
 def test_skip_one_day(device: Device) -> None:
     series = device.daily()
     before = device.service.snapshot([series])
