@@ -59,7 +59,11 @@ _NO_LABEL = frozenset(
 
 def parse_slot(slot: str, kind: str, text: str, now: datetime) -> dict[str, Any] | None:
     """The slots that the words ``text`` fill in place of {kind:slot}, or None."""
-    value = PARSERS[kind](text, now)
+    try:
+        value = PARSERS[kind](text, now)
+    except (OverflowError, ValueError):
+        # a day that no calendar has, as with a clock at the end of the year 9999
+        return None
     if value is None:
         return None
     return value if isinstance(value, dict) else {slot: value}

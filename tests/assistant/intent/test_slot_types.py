@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.intent.slot_types import parse_slot
+from assistant.intent.slot_types import PARSERS, parse_slot
 
 NOW = datetime(2026, 3, 10, 14, 0, tzinfo=UTC)
 
@@ -33,3 +33,10 @@ NOW = datetime(2026, 3, 10, 14, 0, tzinfo=UTC)
 )
 def test_kinds(kind: str, text: str, slots: dict[str, Any] | None) -> None:
     assert parse_slot("it", kind, text, NOW) == slots
+
+
+def test_days_beyond_the_calendar_are_no_values() -> None:
+    for now in (datetime(9999, 12, 31, 23, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)):
+        for kind in PARSERS:
+            for text in ("seven every day", "until christmas", "tomorrow at 6", "last friday"):
+                parse_slot(kind, kind, text, now)
