@@ -39,7 +39,7 @@ def manager(tmp_path: Path) -> Manager:
 
 def answer(manager: Manager, text: str) -> tuple[str, str]:
     found = manager.respond(text, turn=1, cancel=threading.Event())
-    return found.intent.name, "".join(found.pieces)
+    return found.intent.name, " ".join("".join(found.pieces).split())
 
 
 def given(manager: Manager) -> tuple[str, tuple[str, ...], int]:
