@@ -19,6 +19,8 @@ _DOINGS = re.compile(
     r"what (?:did|have) you (?:just |really |last )*(?:do|done|change|changed|set)"
     r"(?: just now| last| right now| now| there)?"
     r"|what (?:just happened|was that)|did you (?:just )?(?:do|change|set) (?:anything|something)"
+    r"|did you (?:just |really )?(?:set|start|make|add|do|cancel|get|remember) (?:it|that|this"
+    r"|(?:the|my|a|an) (?:[\w'-]+ )?(?:timer|alarm|reminder|list|one))|did (?:it|that) work"
 )
 
 NO_PLACE = "I don't know which room this is. It can be set as home.area."

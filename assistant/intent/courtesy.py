@@ -71,7 +71,7 @@ _PREFIXES = _phrases(
     "dear assistant|computer", "once you are done",
     "could|can|would|will you *|please|kindly|just", "could|can|would|will please you",
     "would|do you mind", "how about", "why do_not you *|just", "go ahead and",
-    "you could|can|should *|please|just", "maybe|perhaps you could|can",
+    "you could|can|should *|please|just", "maybe|perhaps|possibly", "maybe|perhaps you could|can",
     "*|would_you|could_you|please be *|so kind|good|nice and|as_to|enough_to",
     "*|would_you|could_you|please be a dear|darling|love and", "do me a favor|favour *|and",
     "do you think you could|can", "could|may|can|might i ask|get|trouble you to",

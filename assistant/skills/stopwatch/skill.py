@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from assistant.config import Config
 from assistant.errors import SkillError
 from assistant.intent.base import Intent
+from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.stopwatch.watch import Reading, Watch
 from assistant.state import State
+
+_OF_IT = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"(?:stop|pause|halt|end|hold) (?:it|that)", "stopwatch.stop"),
+        (r"(?:start|resume|continue|unpause) (?:it|that)(?: again)?", "stopwatch.start"),
+        (r"(?:reset|clear|zero) (?:it|that)", "stopwatch.reset"),
+        (r"restart (?:it|that)|start (?:it|that) over", "stopwatch.restart"),
+        (
+            r"(?:and )?how (?:long|much time)(?: is (?:it|that)| has (?:it|that) been| was (?:it"
+            r"|that)| has passed)?(?: now| so far| running)*|what does it say",
+            "stopwatch.read",
+        ),
+    )
+)
 
 
 class StopwatchSkill(Skill):
@@ -34,6 +51,11 @@ class StopwatchSkill(Skill):
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         return self._actions[intent.name]()
+
+    def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
+        """ "Stop it", "reset it", "how long has it been": of the stopwatch just spoken of."""
+        words = strip_courtesy(normalize(text))
+        return next((Intent(name) for pattern, name in _OF_IT if pattern.fullmatch(words)), None)
 
     def _start(self) -> Outcome:
         before, kept = self._watch.read(), self._watch.kept()

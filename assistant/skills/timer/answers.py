@@ -46,7 +46,15 @@ _OF_IT = tuple(
         (r"(?:pause|hold|freeze) (?:it|that|them)", "timer.pause"),
         (r"(?:resume|continue|unpause|restart) (?:it|that|them)", "timer.resume"),
         (r"(?:move|change|push|shift) (?:it|that) to (?P<to>.+)", "timer.change"),
-        (r"(?:cancel|delete|remove|clear|kill|stop|disable) (?:it|that)(?: one)?", "timer.cancel"),
+        (
+            r"(?:cancel|delete|remove|clear|kill|stop|disable) (?:it|that)(?: one| alarm| timer)?",
+            "timer.cancel",
+        ),
+        (
+            r"(?:and )?(?:(?:at )?what time|when) (?:will|is|does|would) (?:it|that)"
+            r"(?: (?:be|end|ring|go off|be (?:up|over|done)|finish|then))?",
+            "timer.when",
+        ),
         (r"(?:turn|switch|shut) (?:(?:it|that) off|off (?:it|that))", "timer.cancel"),
         (r"how (?:long|much(?: time| longer)?)(?: is)? (?:left )?(?:on|for) it", "timer.left"),
         (r"add (?P<amount>.+) to it", "timer.add"),

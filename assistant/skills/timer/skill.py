@@ -54,6 +54,7 @@ class TimerSkill(Skill):
         self._actions: dict[str, Callable[[Intent, TurnContext], Outcome]] = {
             "timer.set": self._set,
             "timer.left": self._left,
+            "timer.when": self._when,
             "timer.list": self._list,
             "timer.cancel": self._cancel,
             "timer.add": self._lengthen,
@@ -164,6 +165,14 @@ class TimerSkill(Skill):
         timers = which.pick(self._counted(TIMER, turn), intent.slots)
         self._last_id = timers[0].id if len(timers) == 1 else 0
         return Outcome(" ".join(self._status(t, turn) for t in timers))
+
+    def _when(self, intent: Intent, turn: TurnContext) -> Outcome:
+        """The time of day at which it ends."""
+        (timer,) = which.pick(self._all(), intent.slots)
+        now = turn.now()
+        self._last_id = timer.id
+        at = wording.at(timer.ends.astimezone(now.tzinfo), now, self._twenty_four)
+        return Outcome(f"{wording.capital(which.describe(timer))} ends at {at}.")
 
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
         missed = self.notices(turn)
