@@ -100,6 +100,20 @@ def pi5(r: Result) -> str:
     )
 
 
+def share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def understood(r: Result) -> str:
+    """A row of ``assistant bench``."""
+    frames = share(r.get("frame_accuracy"))
+    ms = r["ms"]
+    return rows(
+        "rows | right | with all slots | p50 ms | p95 ms",
+        f"{r['n']} | {share(r['accuracy'])} | {frames} | {ms['p50']} | {ms['p95']}",
+    )
+
+
 def modelled(token: Result | None) -> str:
     if token is None:
         return " | "
@@ -135,6 +149,29 @@ BENCHES = [
         "one moment or value a row.",
         python("tests/bench/bench_values.py --data DATA/recognizers-text"),
         values,
+    ),
+    Bench(
+        "Sentences to the home",
+        "Home Assistant's own English test sentences through the grammars of the assistant; "
+        "intents that belong to own skills are translated by a table.",
+        python("-m assistant bench intents --set own --data DATA/home-assistant-intents --json"),
+        understood,
+    ),
+    Bench(
+        "Speech to intent",
+        "Orders of a coffee maker by more than 50 people, understood from its grammar and example "
+        "sentences alone; right is an order with every slot and no other.",
+        python("-m assistant bench speech-intent --data DATA/barista-speech --json"),
+        understood,
+    ),
+    Bench(
+        "Speech to intent in a kitchen",
+        "The same with a kitchen's noise at 10 dB.",
+        python(
+            "-m assistant bench speech-intent --data DATA/barista-speech --json "
+            "--noise DATA/noise-rir/kitchen_a.flac --snr 10"
+        ),
+        understood,
     ),
     Bench(
         "Engine",
