@@ -214,7 +214,9 @@ def _short_year(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
     if sign not in ("-", "/", ",") or len(text) != 2 or not text.isdecimal():
         return None
     after = word_at(tokens, at + 1)
+    # of "march 16-21" the 21 is no year
     joined = sign != "," and _glued(tokens, i) and _glued(tokens, at)
+    joined = joined and word_at(tokens, i - 2) == sign
     if joined:
         sure = after not in (":", "am", "pm", "h")
     else:  # '16, or a number that is no hour
@@ -297,6 +299,9 @@ def match_day_of_month(tokens: Tokens, i: int, today: date) -> DayHit | None:
         place = None if counts or named is None else Hit(Fraction(named[0]), named[1])
     if place is None or not 1 <= place.value <= 31:
         return None
+    verb = place.end == i + 1 and word_at(tokens, i) == "second"
+    if verb and word_at(tokens, i - 1) in ("i", "we", "one", "a", "every", "each"):
+        return None  # "I second that"
     number, end = int(place.value), place.end
     at = skip(tokens, skip(tokens, skip(tokens, end, "day"), "of", "in"), "the")
     shift = month_shift(tokens, at)

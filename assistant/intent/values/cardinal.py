@@ -113,6 +113,8 @@ def _match_hundreds(tokens: Tokens, i: int) -> Hit | None:
         head: Hit | None = Hit(Fraction(1), i)
     else:
         head = _match_small(tokens, i)
+    if head and word_at(tokens, head.end) == "-" and word_at(tokens, head.end + 1) == "hundred":
+        head = Hit(head.value, head.end + 1)  # "two-hundred"
     if head is None or word_at(tokens, head.end) != "hundred":
         return head
     value, end = head.value * 100, head.end + 1

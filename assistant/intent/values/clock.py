@@ -94,7 +94,9 @@ def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
         if [token.text for token in tokens[at : at + len(words)]] == words:
             return ClockHit(Clock(23, 59, 59), at + len(words))
     if word_at(tokens, i) in ("12", "twelve"):
-        i += 2 if word_at(tokens, i + 1) == "o'clock" else 1
+        o_clock = word_at(tokens, i + 1) == "o'clock"
+        even = [token.text for token in tokens[i + 1 : i + 3]] == [":", "00"]
+        i += 3 if even else 2 if o_clock else 1
     word, end = word_at(tokens, i), i + 1
     if word == "mid" and word_at(tokens, i + 1) in ("-", "day", "night", "morning", "afternoon"):
         end = i + 3 if word_at(tokens, i + 1) == "-" else i + 2
@@ -205,6 +207,8 @@ def _with_half_day(tokens: Tokens, hit: ClockHit) -> ClockHit | None:
         end = at + 2
     elif word in ("a", "p") and word_at(tokens, at + 1) == "." and word_at(tokens, at + 2) == "m":
         end = at + 4 if word_at(tokens, at + 3) == "." else at + 3
+    elif word == "p" and not hit.bare and word_at(tokens, at + 1) in ("", "."):
+        pass  # "9:15 p"
     elif word not in ("am", "pm") and not (word in ("a", "p") and tokens[at].glued):
         return hit
     if end < len(tokens) and tokens[end].glued and (tokens[end].is_number or tokens[end].is_word):

@@ -5,6 +5,7 @@ See ``weekday`` and ``calendar_day`` for how each kind is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 from assistant.intent.values.calendar_day import (
@@ -98,7 +99,19 @@ def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -
         match_feast(tokens, i, today),
     )
     hit = max(filter(None, hits), key=lambda hit: hit.end, default=None)
-    return match_bracketed(tokens, hit, today) if hit else None
+    return match_bracketed(tokens, _explained(tokens, hit, today), today) if hit else None
+
+
+def _explained(tokens: Tokens, hit: DayHit, today: date) -> DayHit:
+    """The day with its number after it: "tomorrow, the 8th", "next friday (november 18)"."""
+    bracket = word_at(tokens, hit.end) == "("
+    at = skip(tokens, hit.end, "(", ",")
+    number = match_month_day(tokens, at, today) or match_day_of_month(tokens, at, today)
+    if number is None or len(hit.options) != 1 or hit.options[0] not in number.options:
+        return hit
+    if bracket and word_at(tokens, number.end) != ")":
+        return hit
+    return replace(hit, end=number.end + bracket)
 
 
 def _match_of_this_year(tokens: Tokens, i: int, today: date, day_first: bool) -> DayHit | None:
@@ -127,9 +140,16 @@ def _match_edge(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if not length or word_at(tokens, at + length) != "of":
         return None
     ends = " ".join(token.text for token in tokens[at : at + length]) in _END_WORDS
+    named = word_at(tokens, at + length - 1)
     at = at + length + 1
     while word_at(tokens, at) in ("the", "this"):
         at += 1
+    month = month_at(tokens, at)
+    year = year_at(tokens, month[1] if month else at, today)
+    if year is not None and not month:
+        return DayHit((date(year[0], 12, 31) if ends else date(year[0], 1, 1),), year[1])
+    if month is not None and named == "day":
+        return _edge_of_month(month, year, today, ends)
     later = word_at(tokens, at) in NEXT
     before = word_at(tokens, at) in LAST
     at += later or before
@@ -146,6 +166,17 @@ def _match_edge(tokens: Tokens, i: int, today: date) -> DayHit | None:
     else:
         return None
     return DayHit((last if ends else first,), at + 1)
+
+
+def _edge_of_month(
+    month: tuple[int, int], year: tuple[int, int] | None, today: date, ends: bool
+) -> DayHit:
+    """Reads "the last day of february", "the last day of may 2027"."""
+    years = [year[0]] if year else [today.year, today.year + 1]
+    firsts = [date(of, month[0], 1) for of in years]
+    days = [add_months(first, 1) - timedelta(1) if ends else first for first in firsts]
+    options = tuple(day for day in days if year or day >= today)
+    return DayHit(options, year[1] if year else month[1])
 
 
 def _match_near(tokens: Tokens, i: int, today: date) -> DayHit | None:

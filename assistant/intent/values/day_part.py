@@ -59,11 +59,14 @@ def match_day_part(tokens: Tokens, i: int, now: datetime) -> PartHit | None:
         part = word_at(tokens, i + 1)
         return PartHit(part, DayHit((today + timedelta(1),), i + 2), i + 2, alone=False)
     at = i
+    if word in ("early", "late") and word_at(tokens, i + 1) in ("in", "at"):
+        at, word = i + 1, word_at(tokens, i + 1)  # "early in the morning"
+    start = at
     if word == "this":
         at += 1
     elif word in ("in", "at", "during"):
-        at += 2 if word_at(tokens, i + 1) == "the" else 1
-    prefixed = at > i
+        at += 2 if word_at(tokens, at + 1) == "the" else 1
+    prefixed = at > start
     if word_at(tokens, at) in ("early", "late"):
         at += 1
     part = _WORDS.get(word_at(tokens, at), "")

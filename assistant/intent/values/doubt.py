@@ -82,7 +82,8 @@ class Doubts:
         if before in ("past", "pass", "passed", "turning", "turns"):
             return True
         short = end == start + 1 and word_at(tokens, start) in _WORDS_TOO
-        return short and before not in _BEFORE_SHORT
+        beside = word_at(tokens, end) == "next" and word_at(tokens, end + 1) == "to"
+        return short and (beside or before not in _BEFORE_SHORT)
 
     def _ends_hours(self, start: int, end: int) -> bool:
         """True for one end of "from 7 to 8", "between 7 and 8"."""

@@ -95,11 +95,20 @@ def find_numbers(text: str) -> list[Span[int | float]]:
             lone_one = hit.end == i + 1 and tokens[i].text == "one"
             before = word_at(tokens, i - 1)
             other = lone_one and (before in _ONE_IS_NO_NUMBER_AFTER or before in ORDINALS)
+            if _is_capital_m(tokens, hit.end, text):
+                hit = Hit(hit.value * SCALES["million"], hit.end + 1)
             if not (other or _is_measure(tokens, hit.end)):
                 span = Span(tokens[i].start, tokens[hit.end - 1].end, plain(hit.value))
                 spans.append(span)
             i = hit.end
     return spans
+
+
+def _is_capital_m(tokens: Tokens, i: int, text: str) -> bool:
+    """True at the M of "1.5M", a million; "5m" are metres."""
+    ended = i + 1 >= len(tokens) or not tokens[i + 1].glued or not tokens[i + 1].is_word
+    written = word_at(tokens, i) == "m" and text[tokens[i].start] == "M"
+    return written and ended and tokens[i - 1].is_number
 
 
 def _is_measure(tokens: Tokens, i: int) -> bool:
@@ -140,6 +149,8 @@ def _match_unsigned(tokens: Tokens, i: int) -> Hit | None:
         _match_power(tokens, i),
     )
     hit = max(filter(None, found), key=lambda hit: hit.end, default=None)
+    if hit and hit.value.denominator != 1 and word_at(tokens, hit.end) in _DOZENS:
+        hit = Hit(hit.value * 12, hit.end + 1)  # "two and a half dozen"
     return _match_quotient(tokens, hit) or hit if hit else None
 
 

@@ -15,6 +15,7 @@ from assistant.intent.values.weekday import weekday_at
 from assistant.intent.values.weekday_list import (
     THROUGH,
     WEEK,
+    WEEKEND,
     WORKDAYS,
     day_list,
     days_at,
@@ -46,6 +47,7 @@ _ONCE = {
     "semiannually": Recurrence("month", 6),
     "semiannual": Recurrence("month", 6),
     "biannually": Recurrence("month", 6),
+    "biannual": Recurrence("month", 6),
     "halfyearly": Recurrence("month", 6),
 }
 
@@ -80,8 +82,9 @@ def _match_once(tokens: Tokens, i: int) -> Hit | None:
     if word_at(tokens, i - 1) in ("twice", "thrice", "times"):
         return None
     found, end = _ONCE.get(word), i + 1
-    if word in ("semi", "half", "bi") and word_at(tokens, i + 1) == "-":
-        found, end = _ONCE.get(word + word_at(tokens, i + 2)), i + 3
+    if word in ("semi", "half", "bi"):
+        at = skip(tokens, i + 1, "-")
+        found, end = _ONCE.get(word + word_at(tokens, at)), at + 1
     if word == "once" and word_at(tokens, i + 1) in ("a", "an", "every", "per", "each"):
         found, end = _of_unit(UNITS_BY_WORD.get(word_at(tokens, i + 2), ""), 1), i + 3
     if found is None:
@@ -149,7 +152,8 @@ def _match_named_days(tokens: Tokens, i: int, *, whole: bool) -> Hit | None:
     plural = plural or is_plural(tokens, end - 1)
     through = any(tokens[k].text in THROUGH for k in range(at, end))
     # "tuesday afternoons"
-    plural = plural or (len(days) == 1 and word_at(tokens, end) in [f"{p}s" for p in PARTS])
+    grouped = len(days) == 1 or days in (WORKDAYS, WEEKEND)
+    plural = plural or (grouped and word_at(tokens, end) in [f"{p}s" for p in PARTS])
     first = days_at(tokens, at)
     listed = first is not None and first[1] < end
     if not (marked or plural or (whole and (through or listed))):

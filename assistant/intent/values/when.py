@@ -36,6 +36,7 @@ _NOW = [
     ).split("|")
 ]
 _NOW_BEGINS = frozenset(words[0] for words in _NOW)
+_DAYS_THAT_END = ("today", "tomorrow", "yesterday")
 _HEDGES = ("about", "around", "roughly", "approximately", "exactly", "just", "under", "over")
 _AFTER_BARE = {
     *("", ".", ",", "!", "?", ";", "and", "to", "on", "in", "at", "for", "every", "please"),
@@ -195,6 +196,18 @@ class _Reader:
         days = tuple(day + shift for day in anchor.options)
         return DayHit(tuple(day for day in days if day >= self.now.date()) or days, anchor.end)
 
+    def _weekday_beside(self, weekday: int, i: int) -> DayHit | None:
+        """Reads what follows the weekday of "the friday after thanksgiving"."""
+        relation = word_at(self.tokens, i)
+        anchor = self.bare_day_at(i + 1) if relation in ("before", "after") else None
+        if anchor is None or anchor.loose or not anchor.options:
+            return None
+        on = anchor.options[0]
+        if relation == "after":
+            ahead = (weekday - on.weekday()) % 7 or 7
+            return DayHit((on + timedelta(ahead),), anchor.end)
+        return DayHit((on - timedelta((on.weekday() - weekday) % 7 or 7),), anchor.end)
+
     def _after_hedges(self, i: int) -> int:
         """Steps over "about" and "less than"."""
         if word_at(self.tokens, i) in ("less", "more") and word_at(self.tokens, i + 1) == "than":
@@ -208,7 +221,7 @@ class _Reader:
             return None
         day = self.bare_day_at(at + 2)
         weekday = weekday_at(self.tokens, skip(self.tokens, at + 2, "this", "next", "on"))
-        named = word_at(self.tokens, at + 2) in ("today", "tomorrow") or weekday is not None
+        named = word_at(self.tokens, at + 2) in _DAYS_THAT_END or weekday is not None
         if day is None or not day.options or not named:
             return None
         return When(instant(day.options[0], time(23, 59, 59), self.now), True, True), day.end
@@ -225,12 +238,13 @@ class _Reader:
             return None
         if not forward:
             follow = [token.text for token in self.tokens[end : end + 2]]
-            if follow[:1] not in (["later"], ["hence"]) and follow != ["from", "now"]:
+            if follow[:1] not in (["later"], ["hence"], ["ago"]) and follow != ["from", "now"]:
                 return None
             end += 2 if follow == ["from", "now"] else 1
         day, left = self.now.date(), int(count.value)
+        step = timedelta(-1 if not forward and word_at(self.tokens, end - 1) == "ago" else 1)
         while left:
-            day += timedelta(1)
+            day += step
             left -= day.weekday() < 5
         wall = self.now.timetz().replace(tzinfo=None)
         return When(instant(day, wall, self.now), True, True), end
@@ -267,6 +281,8 @@ class _Reader:
         part, named_day, end, at = "", False, i, i
         while at < len(self.tokens):
             clock_hit = None if clock else self._surely(self.clock_at(at))
+            if clock_hit and clock_hit.bare and word_at(self.tokens, clock_hit.end) == "second":
+                clock_hit = clock_hit if word_at(self.tokens, clock_hit.end + 1) == "of" else None
             day_hit = None if named_day else self._surely(self.day_at(at))
             part_hit = None if part else match_day_part(self.tokens, at, self.now)
             if part_hit and part_hit.alone and not (clock or day):
@@ -279,6 +295,10 @@ class _Reader:
                 iso = day and word == "t" and at == end and self.tokens[at].glued
                 if end == i or not (word in LINKS or iso):  # 2027-05-05T07:30
                     break
+                if word == "-" and self.tokens[at].glued and self.tokens[at - 1].is_number:
+                    range_end = self.clock_at(at + 1)
+                    if range_end is None or range_end.bare:  # "march 16-21"
+                        break
                 at += 1
                 continue
             if part_hit and ends[2] == best:
@@ -308,6 +328,9 @@ class _Reader:
             return None  # "the first alarm"
         if word_at(self.tokens, hit.end) in _AFTER_BARE or (not counts and self.day_at(hit.end)):
             return hit if not (counts and weekday_at(self.tokens, hit.end)) else None
+        timed = self.clock_at(hit.end) if counts else None
+        if timed is not None and not timed.bare and weekday_at(self.tokens, hit.end - 1):
+            return hit  # "tue 8:30 am"
         return hit if match_day_part(self.tokens, hit.end, self.now) else None
 
     def day_at(self, i: int) -> DayHit | None:
@@ -318,6 +341,7 @@ class _Reader:
             distant = self._distant_day(skip(self.tokens, weekday[1], ","))
             if distant is not None:
                 return _in_week_of(distant, weekday[0], distant.end)
+            hit = self._weekday_beside(weekday[0], weekday[1]) or hit
         if hit is None:
             hit = self._beside(i)
         if hit is not None:

@@ -51,6 +51,9 @@ def test_an_open_time(hour: int) -> None:
         ("let's meet at 10 to midnight together", 23, 50),
         ("I'll be back 2 o'clock midnight", 2, 0),
         ("I'll be back 11 o'clock noon", 11, 0),
+        ("12:00 midnight", 0, 0),
+        ("call me 9:15 p", 21, 15),
+        ("5 early in the morning", 5, 0),
     ],
 )
 def test_a_sure_time(text: str, hour: int, minute: int) -> None:

@@ -84,6 +84,50 @@ def test_a_weekday_of_a_week(weekday: int) -> None:
         assert found == [monday + timedelta(7 * weeks + weekday)], text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tomorrow, the 3rd", "tomorrow (Nov 3)", "tomorrow, november third",
+        "this tuesday the 3rd", "this tuesday, november 3",
+    ],
+)  # fmt: skip
+def test_a_day_with_its_number_after_it_is_one(text: str) -> None:
+    assert [s.value.at.date() for s in find_times(f"meet {text}.", NOW)] == [date(2026, 11, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        ("the last day of february", date(2027, 2, 28)),
+        ("the last day of February 2028", date(2028, 2, 29)),
+        ("the first day of 2028", date(2028, 1, 1)),
+        ("the end of 2027", date(2027, 12, 31)),
+        ("3 working days ago", date(2026, 10, 28)),
+        ("the friday after thanksgiving", date(2026, 11, 27)),
+        ("the monday before christmas", date(2026, 12, 21)),
+        ("5 business days later", date(2026, 11, 9)),
+    ],
+)
+def test_edges_and_working_days(text: str, on: date) -> None:
+    assert [span.value.at.date() for span in find_times(f"pay {text}", NOW)] == [on]
+
+
+def test_a_short_weekday_before_a_time() -> None:
+    found = [span.value.at for span in find_times("tue 8:30am", NOW)]
+    assert found == [datetime(2026, 11, 3, 8, 30, tzinfo=UTC)]
+    assert find_times("sat next to me", NOW) == []
+
+
 def test_an_hour_after_a_day_is_no_year() -> None:
     for text, hour in (("1 aug, 16:00", 16), ("june 5, 8 pm", 20), ("2027-05-05 07:30", 7)):
         assert [span.value.at.hour for span in find_times(text, NOW)] == [hour], text
+
+
+@pytest.mark.parametrize("text", ["hold on one second", "I second that", "give me a second please"])
+def test_a_second_is_no_day(text: str) -> None:
+    assert find_times(text, NOW) == []
+
+
+@pytest.mark.parametrize("text", ["from march 16-21", "off april 1-10"])
+def test_the_end_of_a_range_of_days_is_no_year_and_no_hour(text: str) -> None:
+    assert find_times(text, NOW) == []

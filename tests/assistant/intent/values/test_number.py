@@ -231,3 +231,17 @@ def test_parts_of_addresses_and_measures() -> None:
     assert [span.value for span in find_numbers("ping 10.0.7.12 twice")] == [10, 0, 7, 12]
     assert find_numbers("a 5m rope and 3gb") == []
     assert [span.value for span in find_numbers("12,2016 and 10,000,5")] == [12, 2016, 10_000, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("two and a half dozen eggs", [30]),
+        ("a two-hundred-page book", [200]),
+        ("1.5M people", [1_500_000]),
+        ("5m of rope", []),
+        ("take another one", []),
+    ],
+)
+def test_numbers_joined_to_other_words(text: str, numbers: list[int]) -> None:
+    assert [span.value for span in find_numbers(text)] == numbers

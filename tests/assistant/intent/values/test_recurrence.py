@@ -225,3 +225,11 @@ def test_what_is_rendered_is_read_back(
 def test_a_day_of_every_year(text: str, unit: str, day: int | None, month: int | None) -> None:
     found = [span.value for span in find_recurrences(f"blink {text}.", NOW)]
     assert [(one.unit, one.day, one.month) for one in found] == [(unit, day, month)]
+
+
+def test_groups_of_days_with_a_part_of_the_day() -> None:
+    for text, days in (("weekday mornings", [0, 1, 2, 3, 4]), ("weekend mornings", [5, 6])):
+        spans = find_recurrences(f"I run {text}", NOW)
+        assert [(list(s.value.days), s.value.part) for s in spans] == [(days, "morning")]
+    for text in ("semi annually", "biannual", "semi-annual"):
+        assert [span.value.every for span in find_recurrences(f"a {text} fee", NOW)] == [6]
