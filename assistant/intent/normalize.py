@@ -52,7 +52,7 @@ _MISHEARD = (
     (re.compile(r"\bset in (?=alarm\b)"), "set an "),
     (re.compile(r"\bset in (?=timer\b|reminder\b)"), "set a "),
 )
-_STUTTER = re.compile(r"\b(the|an|to|for|in|on|of|my|and|at|i|it|can you|could you)(?: \1)+\b")
+_STUTTER = re.compile(r"\b(the|an|to|for|of|my|and|i|can you|could you)(?: \1)+\b")
 _HESITATION = re.compile(r"\b(?:u+m+|u+h+m*|e+r+m+)\b")
 
 # p.m., p. m. and "p m" after a number, never "a m..." in the middle of talk

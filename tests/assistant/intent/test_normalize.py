@@ -33,6 +33,7 @@ from assistant.intent.values.number import find_numbers
         ("音楽 ❤ music", "音楽 ❤ music"),
         ("Set a, um, timer for uh five minutes", "set a timer for five minutes"),
         ("Could you um turn the the hall lamp on", "could you turn the hall lamp on"),
+        ("turn the fan on on monday", "turn the fan on on monday"),
         ("umbrella and ermine", "umbrella and ermine"),
         ("Wake me at six to-morrow.", "wake me at six tomorrow"),
         ("Said an alarm for half past eight to night.", "set an alarm for half past eight tonight"),
