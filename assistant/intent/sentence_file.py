@@ -33,7 +33,7 @@ def _plain(slots: dict[str, Any]) -> dict[str, Any]:
     return slots
 
 
-_Slots = Annotated[dict[str, Any], AfterValidator(_plain)]
+PlainSlots = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
 class _Part(BaseModel):
@@ -43,14 +43,14 @@ class _Part(BaseModel):
 class WordList(_Part):
     """The values of one list; ``out`` is what the slot holds where it differs."""
 
-    values: list[str | _Slots] = Field(min_length=1)
+    values: list[str | PlainSlots] = Field(min_length=1)
 
 
 class Block(_Part):
     """Sentences that mean the same; slots: values that go with them."""
 
     sentences: list[str] = Field(min_length=1)
-    slots: _Slots = {}
+    slots: PlainSlots = {}
 
 
 class Meaning(_Part):
@@ -72,32 +72,7 @@ class SentenceFile(_Part):
 
 def read(path: Path) -> SentenceFile:
     """Raises IntentError that names the file and, where it can, line and key."""
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise mistake(path, "it is no file")  # nothing may ever come out of a pipe
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise mistake(path, "it is too large to be a file of sentences")
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise mistake(path, f"it is not UTF-8 text (byte {error.start})") from error
-    except OSError as error:
-        raise mistake(path, f"it cannot be read: {error.strerror}") from error
-    try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except RecursionError as error:
-        raise mistake(path, "it is nested too deeply") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "no valid YAML"
-        raise mistake(path, str(problem), line=mark.line + 1 if mark else 0) from error
-    if not isinstance(data, dict):
-        raise mistake(path, "there is no intents: in it")
-    if twice := _twice(tree):
-        key, line = twice
-        raise mistake(path, f'"{key}" is there twice', line)
+    tree, data = parse(path)
     try:
         return SentenceFile.model_validate(data)
     except ValidationError as error:
@@ -110,6 +85,40 @@ def read(path: Path) -> SentenceFile:
             hint = "Put quotes around it: in YAML, on, off, yes, no and numbers are no text."
         line = line_at(tree, keys)
         raise mistake(path, f"{key}: {_sentence(first['msg'])}", line, hint) from error
+
+
+def parse(path: Path, hint: str = _FORMAT_HINT) -> tuple[yaml.Node | None, dict[Any, Any]]:
+    """Tree and content of a YAML file with the key "intents".
+
+    Raises IntentError that names the file and, where it can, line and key; hint: goes with it.
+    """
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise mistake(path, "it is no file", hint=hint)  # nothing may ever come out of a pipe
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise mistake(path, "it is too large to be a file of sentences", hint=hint)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise mistake(path, f"it is not UTF-8 text (byte {error.start})", hint=hint) from error
+    except OSError as error:
+        raise mistake(path, f"it cannot be read: {error.strerror}", hint=hint) from error
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except RecursionError as error:
+        raise mistake(path, "it is nested too deeply", hint=hint) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "no valid YAML"
+        raise mistake(path, str(problem), mark.line + 1 if mark else 0, hint) from error
+    if not isinstance(data, dict):
+        raise mistake(path, "there is no intents: in it", hint=hint)
+    if twice := _twice(tree):
+        key, line = twice
+        raise mistake(path, f'"{key}" is there twice', line, hint)
+    return tree, data
 
 
 def mistake(path: Path, problem: str, line: int = 0, hint: str = _FORMAT_HINT) -> IntentError:

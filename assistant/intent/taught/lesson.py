@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -29,7 +28,7 @@ class Lesson(BaseModel):
 
     reply: str = ""
     command: str = ""
-    slots: dict[str, Any] = {}
+    slots: sentence_file.PlainSlots = {}
     examples: list[str] = Field(min_length=FEWEST, max_length=MOST)
 
 
@@ -44,20 +43,10 @@ def read(path: Path, known: Collection[str]) -> dict[str, Lesson]:
 
     Raises IntentError that names the file and, where it can, line and key.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except FileNotFoundError as error:
+    if not path.exists():
         hint = "Write it, or name another file: assistant teach FILE."
-        raise sentence_file.mistake(path, "there is no such file", hint=hint) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise sentence_file.mistake(path, f"it cannot be read: {error}", hint=_HINT) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = str(getattr(error, "problem", None) or "no valid YAML")
-        line = mark.line + 1 if mark else 0
-        raise sentence_file.mistake(path, problem, line, hint=_HINT) from error
+        raise sentence_file.mistake(path, "there is no such file", hint=hint)
+    tree, data = sentence_file.parse(path, _HINT)
     try:
         lessons = _File.model_validate(data).intents
     except ValidationError as error:

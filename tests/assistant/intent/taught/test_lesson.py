@@ -66,3 +66,26 @@ def test_a_near_name_is_proposed(tmp_path: Path) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(IntentError, match="no such file"):
         lesson.read(tmp_path / "none.yaml", KNOWN)
+
+
+def test_what_is_no_such_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "taught.yaml"
+    examples = "examples: [one a, two b, three c, four d, five e]"
+    one = f"{{command: timer.list, {examples}}}"
+    cases = {
+        "": "there is no intents: in it",
+        f"intents:\n  a: {one}\n  a: {one}\n": 'line 3: "a" is there twice',
+        f"intents:\n  a: {{command: timer.list, slots: {{d: 2024-05-01}}, {examples}}}": (
+            "d is a date; put it in quotes"
+        ),
+        "intents: " + "[" * 3000 + "]" * 3000: "nested too deeply",
+    }
+    for text, told in cases.items():
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(IntentError) as caught:
+            lesson.read(path, {"timer.list"})
+        assert told in str(caught.value)
+    with pytest.raises(IntentError, match="it is no file"):
+        lesson.read(Path("/dev/zero"), {"timer.list"})
+    path.write_bytes(f"\ufeffintents:\r\n  a: {one}\r\n".encode())
+    assert list(lesson.read(path, {"timer.list"})) == ["a"]
