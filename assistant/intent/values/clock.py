@@ -97,6 +97,7 @@ def _match_named(tokens: Tokens, i: int) -> ClockHit | None:
         o_clock = word_at(tokens, i + 1) == "o'clock"
         even = [token.text for token in tokens[i + 1 : i + 3]] == [":", "00"]
         i += 3 if even else 2 if o_clock else 1
+        i += word_at(tokens, i) == "at"  # "12 o'clock at midnight"
     word, end = word_at(tokens, i), i + 1
     if word == "mid" and word_at(tokens, i + 1) in ("-", "day", "night", "morning", "afternoon"):
         end = i + 3 if word_at(tokens, i + 1) == "-" else i + 2

@@ -56,6 +56,7 @@ _ONE_IS_NO_NUMBER_AFTER = frozenset(
         "the",
         "which",
         "another",
+        "other",
         "each",
         "every",
         "any",
@@ -132,7 +133,9 @@ def match_number(tokens: Tokens, i: int, *, signed: bool = True) -> Hit | None:
 def _is_minus(tokens: Tokens, i: int) -> bool:
     if tokens[i].text in ("minus", "negative"):
         return True
-    after = i + 1 < len(tokens) and tokens[i + 1].is_number and tokens[i + 1].glued
+    first = i + 2 if word_at(tokens, i + 1) == "." else i + 1  # "-.75"
+    after = first < len(tokens) and tokens[first].is_number and tokens[first].glued
+    after = after and tokens[i + 1].glued
     if tokens[i].text == "-" and i == 0 and len(tokens) > 1 and tokens[1].is_number:
         return True  # "- 10"
     return tokens[i].text == "-" and after and not (i and tokens[i].glued)
@@ -210,7 +213,9 @@ def _match_mixed(tokens: Tokens, i: int, whole: Hit | None) -> Hit | None:
     """A whole number with what may follow: decimals, or a fraction."""
     if whole is None:
         dot = word_at(tokens, i) == "." and i + 1 < len(tokens) and tokens[i + 1].glued
-        if word_at(tokens, i) == "point" or (dot and not tokens[i].glued):
+        if word_at(tokens, i) == "point" or (
+            dot and (not tokens[i].glued or word_at(tokens, i - 1) == "-")
+        ):
             decimals = _match_decimals(tokens, i + 1)
             return _scaled(tokens, decimals) if decimals else None
         return None

@@ -41,6 +41,7 @@ _END = {
     "penult": -1,
     "antepenultimate": -2,
 }
+_PERIODS = ("night", "week", "month", "year")
 _TO_LAST = ("to last", "to the last", "from last", "from the end", "from the last")
 
 
@@ -78,6 +79,8 @@ def match_place(tokens: Tokens, i: int) -> Hit | None:
     end = place.end if place else at + 1
     steps = int(place.value) if place else 2 if word == "next" else 0
     after = _to_last_end(tokens, end)
+    if word_at(tokens, end) == "last" and word_at(tokens, end + 1) not in _PERIODS:
+        after = end + 1  # "the second last"
     if after > end and steps > 1:
         return Place(1 - steps, "end"), after
     if at > i:

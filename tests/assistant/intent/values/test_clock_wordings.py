@@ -52,6 +52,7 @@ def test_an_open_time(hour: int) -> None:
         ("I'll be back 2 o'clock midnight", 2, 0),
         ("I'll be back 11 o'clock noon", 11, 0),
         ("12:00 midnight", 0, 0),
+        ("12 o'clock at midnight", 0, 0),
         ("call me 9:15 p", 21, 15),
         ("5 early in the morning", 5, 0),
     ],

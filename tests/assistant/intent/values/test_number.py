@@ -241,6 +241,8 @@ def test_parts_of_addresses_and_measures() -> None:
         ("1.5M people", [1_500_000]),
         ("5m of rope", []),
         ("take another one", []),
+        ("the other one", []),
+        ("add -.75 to it", [-0.75]),
     ],
 )
 def test_numbers_joined_to_other_words(text: str, numbers: list[int]) -> None:

@@ -45,5 +45,9 @@ def test_they_are_found_in_sentences() -> None:
 
 
 def test_digits_with_commas_and_the_last_but_one() -> None:
-    for text, place in (("the 1,001st", Place(1001)), ("the last but one", Place(-1, "end"))):
+    for text, place in (
+        ("the 1,001st", Place(1001)),
+        ("the second last", Place(-1, "end")),
+        ("the last but one", Place(-1, "end")),
+    ):
         assert [span.value for span in find_places(text)] == [place]
