@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from assistant.home.base import Entity
 from assistant.intent.base import Intent
+from assistant.intent.values.when import find_times
 from assistant.skills.home.act import Plan, Step
 
+NO_TIME = "Sorry, I can't do that at a set time, only in a while, such as in ten minutes."
 SURE = 0.95
 """How sure free phrasing must be to be acted on without a question."""
 
@@ -54,6 +57,14 @@ def question(plan: Plan) -> str:
 def is_guess(intent: Intent) -> bool:
     """Whether it was made of free phrasing that may mean something else."""
     return intent.source == "heads" and intent.score < SURE
+
+
+def at_a_time(intent: Intent, utterance: str, now: datetime) -> bool:
+    """Whether free phrasing names a time for what would be done at once: "on at seven"."""
+    if intent.source != "heads":
+        return False
+    times = [span.value for span in find_times(utterance, now)]
+    return any(when.has_time or when.at.date() > now.date() for when in times)
 
 
 def doubt(plan: Plan) -> str:

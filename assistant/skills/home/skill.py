@@ -80,6 +80,8 @@ class HomeSkill(Skill):
             return Outcome(_RESPONSES.get(str(intent.slots.get("response")), "I'm here."))
         if name == "HassNevermind":
             return Outcome("Okay.")
+        if name in PLANNERS and confirm.at_a_time(intent, turn.utterance, turn.now()):
+            raise SkillError("home.time", confirm.NO_TIME)
         try:
             return self._handle(name, intent.slots, turn, guess=confirm.is_guess(intent))
         except Unclear as unclear:

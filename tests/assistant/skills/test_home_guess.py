@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.intent.base import Intent
-from assistant.skills.home.confirm import SURE
+from assistant.skills.home.confirm import NO_TIME, SURE
 from tests.assistant.skills.house import furnish, living_in
 
 
@@ -57,3 +57,12 @@ def test_questions_are_answered_at_once(tmp_path: Path) -> None:
     with living_in(tmp_path, "Hall", furnish) as house:
         guess = Intent("home.HassGetState", {"name": "Front door"}, score=0.5, source="heads")
         assert "locked" in house.handle(guess, "is the front door all right").reply
+
+
+@pytest.mark.parametrize("said", ["turn the hall lamp off at seven", "the hall lamp off tomorrow"])
+def test_what_is_for_a_time_is_not_done_at_once(tmp_path: Path, said: str) -> None:
+    with living_in(tmp_path, "Hall", furnish) as house:
+        sure = Intent("home.HassTurnOff", {"name": "Hall lamp"}, score=0.99, source="heads")
+        outcome = house.handle(sure, said)
+        assert (outcome.ok, outcome.reply) == (False, NO_TIME)
+        assert house.calls == []
