@@ -49,6 +49,9 @@ _OF_THE_LAST = re.compile(
 )
 """Of what was just spoken of, where it is something that can be so."""
 
+_OWN = frozenset(("timer.set", "reminder.set", "stopwatch.start", "timer.cancel"))
+"""Commands that are no task of a reminder."""
+
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BRIEF_WORDS = 3
 _NEW_MATTER = re.compile(
@@ -112,6 +115,12 @@ class Reader:
             if found is not None:
                 return found
         whole = self._understander.exactly(text)
+        if whole is not None and whole.name == "reminder.set" and not whole.asks:
+            # "remind me at ten to call and set a timer for ten minutes": nobody wants to be
+            # reminded of setting a timer
+            parts = several(text, self._understander.exactly)
+            if parts and not parts[0].asks and {i.name for i in parts[1:]} <= _OWN:
+                return Reading(parts)
         if whole is not None:
             return Reading((whole,))
         parts = several(text, self._understander.exactly)
