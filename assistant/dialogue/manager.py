@@ -121,16 +121,17 @@ class Manager:
     def _respond(self, text: str, turn: int, cancel: threading.Event) -> Answer:
         if not self.meaningful(text):
             return self._plain(turn, NONE, NOT_HEARD, "not_heard")
-        reading = self._reader.read(text)
+        done = self._context.done
+        doings = done.outcome.reply if done is not None else ""
+        fitting = small_talk(text, self._now(), doings)
+        # what has a fitting answer is not guessed to be a command
+        reading = self._reader.read(text, guess=not fitting)
         if reading is not None and reading.asks:
             self._context.ask(UNDO, reading.asks)
             return self._ask(turn, UNDO, reading.asks)
         if reading is not None:
             self._matched(turn, reading.intent)
             return self._act(reading, text, turn)
-        done = self._context.done
-        doings = done.outcome.reply if done is not None else ""
-        fitting = small_talk(text, self._now(), doings)
         question = self._context.question
         other = fitting not in ("", *NO_MATTER)
         if question is not None and (again := self._reader.unanswered(text, other=other)):

@@ -24,6 +24,7 @@ NOTED = "OK."
 NO_MATTER = (NOTED, NO_QUESTION, FOR_WHAT)
 """Answers to what says nothing by itself; while a question is open it may be meant for that."""
 
+MAX_VALUE_WORDS = 6
 UNSURE = "Not always. I'm often wrong about facts."
 
 _GOOD = (
@@ -151,7 +152,7 @@ def small_talk(text: str, now: datetime, done: str = "") -> str:
 
 def _is_value(plain: str, now: datetime) -> bool:
     """A length, a time or a number on its own, that nothing was asked for."""
-    return (
+    return len(plain.split()) <= MAX_VALUE_WORDS and (
         parse_duration(plain) is not None
         or parse_number(plain) is not None
         or parse_time(plain.removeprefix("at ").removeprefix("for "), now) is not None

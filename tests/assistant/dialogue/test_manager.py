@@ -13,6 +13,7 @@ from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.manager import NOT_TOLD, Manager
 from assistant.dialogue.nonsense import NOT_UNDERSTOOD
 from assistant.intent import create
+from assistant.intent.base import Intent
 from assistant.skills.registry import Registry
 from assistant.state import State
 from tests.assistant.dialogue.echo import Echo
@@ -109,3 +110,14 @@ def test_what_is_not_understood_leaves_the_last_command_in_place(manager: Manage
     assert answer(manager, "flip the last one") == ("dialogue.talk", NOT_UNDERSTOOD)
     assert answer(manager, "call my mother")[0] == "none"
     assert answer(manager, "make it twenty")[0] == "timer.set"
+
+
+def test_small_talk_is_not_guessed_to_be_a_command(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guess = Intent("system.hello", score=0.9, source="heads")
+    known = manager._understander
+    monkeypatch.setattr(known, "exactly", known.understand)
+    monkeypatch.setattr(known, "understand", lambda text: guess)
+    assert answer(manager, "good night") == ("dialogue.talk", "Good night.")
+    assert answer(manager, "why is the sea salty")[0] == "system.hello"
