@@ -51,7 +51,13 @@ _POWER = ("to the power of", "raised to the power of", "raised to", "to the powe
 _SQUARES = {"squared": 2, "²": 2, "cubed": 3, "³": 3}
 _ROOTS = {"square root": 2, "squared root": 2, "root": 2, "cube root": 3, "cubic root": 3, "√": 2}
 _PERCENT = ("percent", "%", "per cent", "percentage")
-_DOUBLES: dict[str, int | Fraction] = {"double": 2, "twice": 2, "triple": 3, "thrice": 3, "half": Fraction(1, 2)}
+_DOUBLES: dict[str, int | Fraction] = {
+    "double": 2,
+    "twice": 2,
+    "triple": 3,
+    "thrice": 3,
+    "half": Fraction(1, 2),
+}
 _BIG_NAMES = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen"))
 
 _HINT = re.compile(
