@@ -6,12 +6,11 @@ writes it. Each sentence goes the way it goes in the assistant: skills, home, he
 
 from __future__ import annotations
 
-import gzip
 import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from assistant.bench.latency import percentiles
 from assistant.config import Config
 from assistant.errors import InputFileError
 from assistant.intent.base import Intent
+from assistant.intent.data_sets import numbered_lines
 from assistant.skills import free_slots
 
 NONE = "none"
@@ -62,7 +62,7 @@ class Verdict:
 def read_rows(path: Path) -> list[Row]:
     """Rows of a JSON-lines file, or of all of them in a folder. Raises InputFileError."""
     files = sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
-    rows = [row for file in files for row in _rows(file)]
+    rows = [_row(file, *numbered) for file in files for numbered in numbered_lines(file)]
     if not rows:
         raise InputFileError("bench.no_rows", f"There are no labelled sentences in {path}.")
     return rows
@@ -178,17 +178,6 @@ def _private(cfg: Config, folder: Path, head: Path | None, kv: str) -> Config:
             "llm": cfg.llm.model_copy(update={"kv": cfg.llm.kv.model_copy(update={"mode": kv})}),
         }
     )
-
-
-def _rows(file: Path) -> Iterator[Row]:
-    opener = gzip.open if file.suffix == ".gz" else open
-    try:
-        with opener(file, "rt", encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _row(file, number, line)
-    except (OSError, EOFError, UnicodeDecodeError) as e:
-        raise InputFileError("bench.bad_data", f"{file} cannot be read: {e}.") from e
 
 
 def _row(file: Path, number: int, line: str) -> Row:

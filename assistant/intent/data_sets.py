@@ -40,12 +40,20 @@ def read(path: Path) -> list[Example]:
 
 
 def _rows(file: Path) -> Iterator[Example]:
+    return (_row(file, number, line) for number, line in numbered_lines(file))
+
+
+def numbered_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, counted from 1; of a .gz file those inside.
+
+    Raises InputFileError.
+    """
     opener = gzip.open if file.suffix == ".gz" else open
     try:
         with opener(file, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield _row(file, number, line)
+                    yield number, line
     except (OSError, EOFError, UnicodeDecodeError) as e:
         raise InputFileError("data.file", f"{file} cannot be read: {e}.") from e
 
