@@ -125,6 +125,13 @@ _WHEN = (
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|later|at the moment|currently)"
 )
 _LOOKUPS: dict[str, tuple[str, ...]] = {
+    "home": (
+        rf"(?:is|are) (?:the|my|our|any|all|all the|any of the) (?:[\w'-]+ ){{0,3}}?{_DEVICE}"
+        rf"(?: in (?:the |my )?[\w'-]+(?: room)?)? (?:still )?(?:turned |switched )?"
+        rf"(?:on|off|open|closed|shut|locked|unlocked|running)(?: {_WHEN}| yet| still)?$",
+        rf"(?:did|have) i (?:leave|left|turn(?:ed)? off|lock(?:ed)?|close[d]?|shut) "
+        rf"(?:the|my|our|any|all the) (?:[\w'-]+ ){{0,3}}?{_DEVICE}(?: on| off| open| unlocked)?$",
+    ),
     "weather": (
         r"(?:what is|what will|how is|how will|tell me|give me|check|today's|tomorrow's|the) "
         r"(?:the |be the )(?:local )?(?:weather|forecast)(?: report| forecast)?"
@@ -175,7 +182,7 @@ _LOOKUPS: dict[str, tuple[str, ...]] = {
 }
 
 _MISSING = {
-    "home": "Sorry, I have no devices to switch: no home is connected.",
+    "home": "Sorry, I have no devices here: no home is connected.",
     "media": "Sorry, I have no music player.",
     "weather": "Sorry, I can't tell the weather: no weather service is connected.",
     "calendar": "Sorry, I have no calendar.",

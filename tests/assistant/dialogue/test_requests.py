@@ -125,6 +125,9 @@ def test_something_is_said_whatever_is_there(text: str) -> None:
     ("text", "missing"),
     [
         ("turn on the porch light", "no devices"),
+        ("is the stove still on", "no devices"),
+        ("are any windows open", "no devices"),
+        ("did I leave the oven on", "no devices"),
         ("play something by mozart", "music player"),
         ("put the radio on", "music player"),
         ("what's the weather like", "weather service"),
