@@ -49,6 +49,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 _POWER = ("to the power of", "raised to the power of", "raised to", "to the power", "^", "* *")
 _SQUARES = {"squared": 2, "²": 2, "cubed": 3, "³": 3}
+_POWERS_OF = {"square of": 2, "cube of": 3}
 _ROOTS = {"square root": 2, "squared root": 2, "root": 2, "cube root": 3, "cubic root": 3, "√": 2}
 _PERCENT = ("percent", "%", "per cent", "percentage")
 _DOUBLES: dict[str, int | Fraction] = {
@@ -64,12 +65,16 @@ _HINT = re.compile(
     r"[+*×÷^√²³%/!]|\d\s*[x-]\s*\d|\b(?:plus|minus|times|time|multipl\w+|divided?|over|power|percent"
     r"|percentage|cent|squared|cubed|root|of|add|added|subtract\w*|sum|product|difference|average"
     r"|mean|quotient|twice|double|triple|thrice|half|less|take|takeaway|mod|modulo|factorial"
-    r"|remainder|to the|increase\w*|decrease\w*|reduced?|off|x)\b"
+    r"|remainder|split|share|square|cube|to the|increase\w*|decrease\w*|reduced?|off|x)\b"
 )
 _FRACTION = re.compile(r"^\d+(?:/\d+)+$")
 """Bare, this is a fraction, a date or 24/7 and no order to divide."""
 _DATE = re.compile(r"^\d{1,4}[/-]\d{1,2}[/-]\d{1,4}$")
 _DECIMAL = re.compile(r"-?\d*[.,]\d+|.*\bpoint\b.*")
+_SHARERS = (
+    "people", "persons", "friends", "children", "kids", "guests", "of us", "ways", "equal parts",
+    "parts", "equally", "evenly",
+)  # fmt: skip
 _MONEY = ("dollars", "dollar", "euros", "euro", "pounds", "bucks", "cents", "€", "$", "£")
 
 
@@ -135,10 +140,8 @@ class _Reader:
             first = self._sum()
             self._need("by", "with", "and", "times")
             return Term("*", (first, self._sum()))
-        if self._take("divide"):
-            first = self._sum()
-            self._need("by", "through")
-            return Term("/", (first, self._sum()))
+        if self._take("divide", "split", "share"):
+            return self._shares(self._sum())
         for verb, op in (("increase", "+"), ("decrease", "-"), ("reduce", "-")):
             if self._take(verb):
                 first = self._sum()
@@ -160,6 +163,16 @@ class _Reader:
         if self._take("decreased by", "reduced by"):
             return Term("-", (node, self._sum()))
         return node
+
+    def _shares(self, whole: Node) -> Node:
+        """Behind "divide 80" and "split 80": "by 4", "between four people", "four ways"."""
+        self._take("up")
+        self._take("equally", "evenly")
+        linked = self._take("by", "through", "between", "among", "amongst", "into")
+        count = self._product()
+        if not self._take(*_SHARERS) and not linked:
+            raise _Failed
+        return Term("/", (whole, count))
 
     def _rest(self, op: Op, nodes: list[Node]) -> Node:
         """The others of "3, 4 and 5"."""
@@ -256,6 +269,8 @@ class _Reader:
             first = self._power()
             self._need("divided by", "is divided by", "over")
             return Term("mod", (first, self._power()))
+        if word := self._take(*_POWERS_OF):
+            return Term("^", (self._power(), Number(Fraction(_POWERS_OF[word]))))
         if (root := self._root()) is not None:
             return root
         if word := self._doubled():
