@@ -42,6 +42,12 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
         yield fault("it would overwrite audio.input.file", "audio.output.file", "audio.input.file")
     if cfg.wake.backend != "none" and not cfg.wake.words:
         yield fault("at least one wake word is needed", "wake.words", "wake.backend")
+    for name, settings in cfg.skills.own.items():
+        if not isinstance(settings.get("enabled", True), bool):
+            said = str(settings["enabled"])
+            shown = said if len(said) <= 40 else f"{said[:40]}..."
+            key = f"skills.own.{name}.enabled"
+            yield fault(f'"{shown}" is not allowed; give true or false', key)
     for word in cfg.wake.thresholds:
         if word not in cfg.wake.words:
             yield fault(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assistant.cli import main
-from assistant.config import Config
+from assistant.config import Config, load
 from assistant.errors import ConfigError, SkillError, UsageError
 from assistant.intent.base import Intent
 from assistant.skills import own, template
@@ -426,3 +426,13 @@ def test_a_rehearsal_keeps_the_question_open(folder: Path, tmp_path: Path) -> No
         with pytest.raises(LookupError):
             talk.say("what a day")
     assert own.NAME.fullmatch("kettle")
+
+
+@pytest.mark.parametrize("value", ["perhaps", "7", "[true]", "null"])
+def test_a_skill_of_ones_own_is_on_or_off(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(f"skills:\n  own:\n    kettle:\n      enabled: {value}\n")
+    with pytest.raises(ConfigError, match=r"4: skills\.own\.kettle\.enabled: .*true or false"):
+        load(file)
+    file.write_text("skills:\n  own:\n    kettle:\n      enabled: false\n      cups: 3\n")
+    assert load(file).skills.own == {"kettle": {"enabled": False, "cups": 3}}
