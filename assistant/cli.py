@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ log = logging.getLogger(__name__)
 
 INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM, as shells give it."""
+
+MAX_DECIBELS = 100
+"""Sound of 16 bits has no more than this between its loudest and its softest."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,8 +119,20 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--limit", metavar="N", type=_count, help="only the first N rows")
     bench.add_argument("--out", metavar="DIR", type=Path, help="folder for tables and plots")
     bench.add_argument("--noise", metavar="FILE", type=Path, help="noise to mix into speech")
-    bench.add_argument("--snr", metavar="DB", type=float, default=10.0, help="its level (10)")
+    bench.add_argument("--snr", metavar="DB", type=_decibels, default=10.0, help="its level (10)")
     return top
+
+
+def _decibels(text: str) -> float:
+    """A level within what sound of 16 bits can be mixed at."""
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not -MAX_DECIBELS <= level <= MAX_DECIBELS:
+        limits = f"-{MAX_DECIBELS} to {MAX_DECIBELS}"
+        raise argparse.ArgumentTypeError(f"{text} is no level; give {limits} dB")
+    return level
 
 
 def _count(text: str) -> int:

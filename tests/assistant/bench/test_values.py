@@ -123,3 +123,11 @@ def test_a_limit_is_a_number_of_rows(limit: str, capsys: pytest.CaptureFixture[s
         main(["bench", "values", "--data", "x", "--limit", limit])
     assert caught.value.code == 2
     assert "give 1 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("level", ["nan", "inf", "-inf", "1e9", "loud"])
+def test_noise_has_a_level(level: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["bench", "speech-intent", "--data", "x", f"--snr={level}"])
+    assert caught.value.code == 2
+    assert "is no level; give -100 to 100 dB" in capsys.readouterr().err
