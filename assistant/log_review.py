@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from assistant.dialogue.history import History
 from assistant.dialogue.manager import NONE, TALK, Manager
 from assistant.dialogue.use_log import Entry, read
 from assistant.errors import InputFileError
+from assistant.skills import own
 from assistant.skills.registry import SKILLS, Registry
 from assistant.state import Clock
 
@@ -40,7 +41,8 @@ def command(cfg: Config, args: argparse.Namespace) -> int:
     if args.action == "label":
         with interrupts.noted() as stop:
             out = args.out or args.file.with_name(args.file.name + ".labels.jsonl")
-            added = label(entries, out, console.lines(stop), lambda text: print(text, flush=True))
+            answers, skills = console.lines(stop), {*SKILLS, *own.names(cfg)}
+            added = label(entries, out, answers, lambda text: print(text, flush=True), skills)
             print(f"{added} labels added to {out}.", file=sys.stderr)
             return 130 if stop.is_set() else 0
     row = replay(cfg, entries)
@@ -105,11 +107,16 @@ def table(row: dict[str, Any]) -> str:
 
 
 def label(
-    entries: Iterable[Entry], out: Path, answers: Iterable[str], show: Callable[[str], None]
+    entries: Iterable[Entry],
+    out: Path,
+    answers: Iterable[str],
+    show: Callable[[str], None],
+    skills: Collection[str] = tuple(SKILLS),
 ) -> int:
     """Asks for each sentence that ``out`` does not have yet; appends {text, intent, slots}.
 
-    answers: the person's lines. Returns how many were added. Raises InputFileError.
+    answers: the person's lines. skills: names of those whose intents there are.
+    Returns how many were added. Raises InputFileError.
     """
     lines = iter(answers)
     seen = _labelled(out)
@@ -123,7 +130,7 @@ def label(
                 seen.add(entry.text)
                 right = _name(entry.intent)
                 show(f"\n{entry.text}\n  {_shown(right, entry.slots)}")
-                answer = _answer(lines, right, entry.slots, show)
+                answer = _answer(lines, right, entry.slots, show, skills)
                 if answer is None:
                     break
                 if answer:
@@ -139,7 +146,11 @@ def label(
 
 
 def _answer(
-    lines: Iterable[str], name: str, slots: dict[str, Any], show: Callable[[str], None]
+    lines: Iterable[str],
+    name: str,
+    slots: dict[str, Any],
+    show: Callable[[str], None],
+    skills: Collection[str],
 ) -> dict[str, Any] | None:
     """The label; {} to skip, None at the end. Asks until the answer can be understood."""
     for line in lines:
@@ -154,7 +165,7 @@ def _answer(
             return {"intent": name, "slots": slots}
         words = re.findall(r"(?:[^\s\"]|\"[^\"]*\")+", said)
         match = _LABEL.match(words[0])
-        if match is None or match["skill"] not in {*SKILLS, "home"}:
+        if match is None or match["skill"] not in skills:
             show(f'There is no intent "{words[0]}". {_HELP}')
             continue
         if wrong := [word for word in words[1:] if not re.match(r"\w+=.", word)]:

@@ -84,6 +84,11 @@ def load_all(cfg: Config, state: State, taken: set[str]) -> list[Loaded]:
     return found
 
 
+def names(cfg: Config) -> set[str]:
+    """Names of all that are found, be they broken or switched off; none is run."""
+    return {name for name, _, _ in _candidates(cfg)}
+
+
 def load_folder(folder: Path, cfg: Config, state: State) -> Skill:
     """The skill in a folder, its sentences checked. Raises SkillError, IntentError."""
     name = folder.name

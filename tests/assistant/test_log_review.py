@@ -93,6 +93,24 @@ def test_a_person_puts_it_right(tmp_path: Path) -> None:
     assert "the rest" in shown[-1]
 
 
+def test_intents_of_ones_own_skills_are_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kettle = tmp_path / "skills" / "kettle"
+    kettle.mkdir(parents=True)
+    (kettle / "skill.py").write_text("raise AssertionError('run to know its name')\n")
+    monkeypatch.setenv("ASSISTANT__SKILLS__FOLDER", str(kettle.parent))
+    use = log(tmp_path / "use.jsonl", Entry(NOON, "tea now", "none", {}))
+    said, out = tmp_path / "said", tmp_path / "labels.jsonl"
+    said.write_text("teapot.boil\nkettle.boil cups=2\n")
+    with said.open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        main(["log", "label", str(use), "--out", str(out)])
+    assert 'no intent "teapot.boil"' in capsys.readouterr().out
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows == [{"text": "tea now", "intent": "kettle.boil", "slots": {"cups": 2}}]
+
+
 def test_labels_do_not_go_into_another_file(tmp_path: Path) -> None:
     out = tmp_path / "diary.txt"
     out.write_text("Dear diary\n")
