@@ -271,6 +271,8 @@ PARSERS: dict[str, Parser] = {
     "ordinal": lambda text, now: parse_ordinal(text),
     "temperature": temperature,
     "day": time_slots.day,
+    "lengths": time_slots.lengths,
+    "month": time_slots.month,
     "named_day": time_slots.named_day,
     "moment": time_slots.moment,
     "recurring": time_slots.recurring,

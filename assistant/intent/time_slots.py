@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from datetime import datetime
 from typing import Any
@@ -35,6 +36,7 @@ _QUESTIONS = [[word] for word in "what who whose why how where which whether whe
 _DANGLING = frozenset("to the a an my say and or about for of that with at in on".split())
 _LATER = {"later": 3 * 3600, "later today": 3 * 3600, "in a bit": 1800, "in a while": 1800}
 _DAY_NOISE = re.compile(r"^(?:the )?(?:day of|date of) |^day ")
+_MONTHS = frozenset(name.casefold() for name in calendar.month_name[1:])
 _THIS_PART = re.compile(r"^this (?:morning|afternoon|evening|night)$")
 _PART_OF_DAY = re.compile(r"(?<=\w) (?:morning|afternoon|evening|night)$")
 _NO_PLACE = frozenset(
@@ -46,6 +48,7 @@ _AND_AT = re.compile(
     r"(?: and (?:then )?(?:(?:an?|the|a) )?(?:(?:another|one|second|next|other|alarm) )*"
     r"(?:alarm )?(?:set )?(?:to go off )?(?:(?:at|for) )?| then )"
 )
+_AND_LENGTH = re.compile(r",? and (?:(?:one )?for )?|, ?(?:for )?")
 _ONE_AT = re.compile(r"^(?:both |one (?:for|at) )")
 _HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
 _HALF_SAID = re.compile(
@@ -63,6 +66,10 @@ def recurring(text: str, now: datetime) -> dict[str, Any] | None:
     if found is None:
         return None
     repeat = {key: found[key] for key in _KEPT if found.get(key)}
+    first = datetime.fromisoformat(found["first"]) if found.get("first") else None
+    if first is not None and found.get("at") and f"{first:%H:%M}" != found["at"]:
+        # a change of the clocks skips this time on the first day only
+        repeat["at"] = found["at"]
     return {"repeat": repeat} | ({"until": found["first"]} if found.get("first") else {})
 
 
@@ -85,6 +92,18 @@ def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
             return None
         found.append(times)
     return {**found[0], "also": found[1:]}
+
+
+def lengths(text: str, now: datetime) -> dict[str, Any] | None:
+    """Several lengths, of which the last has the unit of all: "5 and 10 minutes"; the first
+    one's slots, with those of the others in "also"."""
+    parts = [part for part in _AND_LENGTH.split(text) if part]
+    if not 2 <= len(parts) <= MAX_TIMES:
+        return None
+    unit = parts[-1].rpartition(" ")[2]
+    whole = [part if parse_number(part) is None else f"{part} {unit}" for part in parts]
+    found = [{"duration": seconds} for part in whole if (seconds := parse_duration(part))]
+    return {**found[0], "also": found[1:]} if len(found) == len(parts) else None
 
 
 def rule(text: str, now: datetime) -> dict[str, Any] | None:
@@ -178,6 +197,12 @@ def day(text: str, now: datetime) -> str | None:
     if when.at.timetz() != now.timetz() and (when.has_time or when.at.hour):
         return None
     return when.at.date().isoformat()
+
+
+def month(text: str, now: datetime) -> str | None:
+    """The first day of a month to come that is named without one, as an ISO date: "june"."""
+    bare = text.removeprefix("next ")
+    return day(f"in {bare}", now) if bare in _MONTHS else None
 
 
 def named_day(text: str, now: datetime) -> str | None:

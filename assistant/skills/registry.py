@@ -17,6 +17,7 @@ from assistant.skills.base import Outcome, Skill, TurnContext
 from assistant.skills.guard import FAILURES, checked, guarded, texts
 from assistant.skills.own import Loaded, load_all
 from assistant.skills.timer.scheduler import Scheduler
+from assistant.skills.timer.table import TIMER
 from assistant.skills.volume.skill import read_speed, read_volume
 from assistant.state import State
 
@@ -173,6 +174,8 @@ class Registry:
             if outcome is None and intent.slots.get("what") == "alarm" and "timer" in self._skills:
                 # "turn off the alarm" while nothing rings means the one that is set
                 skill, intent = self._skills["timer"], Intent("timer.cancel", {"kind": "alarm"})
+            if outcome is None and intent.slots.get("what") == "cancel" and self._timers():
+                skill, intent = self._skills["timer"], Intent("timer.cancel", {"which": "all"})
             outcome = outcome or checked(skill.handle(intent, turn))
         except SkillError as error:
             return Outcome(error.message, ok=False)
@@ -275,6 +278,11 @@ class Registry:
         """Time that goes on whatever is done to the wall clock, where there is such a clock."""
         clock = self._state.clock
         return clock.boot() if clock.boot is not None else clock.now().timestamp()
+
+    def _timers(self) -> bool:
+        """Whether a timer runs that "cancel everything" could mean."""
+        set_now = self.scheduler.timers() if "timer" in self._skills and self.scheduler else []
+        return any(timer.kind == TIMER for timer in set_now)
 
     def _stop(self, turn: TurnContext) -> Outcome | None:
         outcomes = [

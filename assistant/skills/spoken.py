@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 _DAY_NAMES = {-1: "yesterday", 0: "today", 1: "tomorrow"}
@@ -24,10 +24,20 @@ def length(seconds: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """A remaining time, to the minute from ten minutes on and to the second below."""
+    """A remaining time: to the hour from two days on, to the minute from ten minutes on, and
+    to the second below."""
+    if seconds >= 2 * 86_400:
+        return length(round(seconds / 3600) * 3600)
     if seconds >= 600:
         return length(round(seconds / 60) * 60)
     return length(max(1, round(seconds)))
+
+
+def away(moment: datetime, now: datetime) -> str:
+    """How far off a moment is whose day is told with it: "9 hours", from two days on "3 days"."""
+    days = (moment.date() - now.date()).days
+    seconds = (moment.astimezone(UTC) - now.astimezone(UTC)).total_seconds()
+    return _count(days, "day") if seconds >= 2 * 86_400 else about(seconds)
 
 
 def time_of_day(moment: datetime, twenty_four_hour: bool = False) -> str:

@@ -195,7 +195,7 @@ class ReminderSkill(Skill):
                 return f"{often}, next at {clock}"
             return f"{often} at {clock}, next {day}"
         at = f"at {clock}" if day == "today" and not brief else f"at {clock} {day}"
-        return at if brief else f"{at}, in {spoken.about(timer.seconds)}"
+        return at if brief else f"{at}, in {spoken.away(until, now)}"
 
     def _missed(self, timer: Timer, now: datetime) -> str:
         was = wording.at(timer.ends.astimezone(now.tzinfo), now, self._twenty_four)

@@ -33,7 +33,10 @@ class SystemSkill(Skill):
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         if intent.name == "system.stop":
-            return Outcome("OK.", {"skill": self.name, "do": "stop"}, control="stop")
+            # a question that is open is dropped; else something was meant that is not there
+            what = "" if turn.last_reply.endswith("?") else str(intent.slots.get("what", ""))
+            reply = f"There is nothing to {what}." if what else "OK."
+            return Outcome(reply, {"skill": self.name, "do": "stop"}, control="stop")
         if intent.name == "system.repeat":
             return Outcome(turn.last_reply or "I haven't said anything yet.")
         if intent.name == "system.heard":

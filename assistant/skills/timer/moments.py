@@ -9,6 +9,7 @@ from typing import Any
 from assistant.errors import SkillError
 from assistant.skills import spoken
 from assistant.skills.timer import answers, wording
+from assistant.skills.timer.recurrence import Recurrence
 from assistant.skills.timer.table import ALARM, TIMER, Timer
 
 MAX_SECONDS = 30 * 86_400
@@ -55,11 +56,31 @@ def words(timer: Timer, until: datetime | None, now: datetime, twenty_four_hour:
     """ "10 minutes", "7 AM tomorrow, in 9 hours", "7 AM on weekdays, next tomorrow, in …"."""
     if until is None:
         return spoken.length(timer.seconds)
-    away = f"in {spoken.about(timer.seconds)}"
+    away = f"in {spoken.away(until, now)}"
     if timer.repeat is None:
         return f"{wording.at(until, now, twenty_four_hour)}, {away}"
-    clock = spoken.time_of_day(until, twenty_four_hour)
+    clock = spoken.time_of_day(on_the_wall(until, timer.repeat), twenty_four_hour)
     return f"{clock} {timer.repeat.words()}, next {spoken.day(until, now)}, {away}"
+
+
+def told(timer: Timer, now: datetime, twenty_four_hour: bool) -> str:
+    """As ``words``; only alarms go by their times."""
+    until = timer.ends.astimezone(now.tzinfo) if timer.kind == ALARM else None
+    return words(timer, until, now, twenty_four_hour)
+
+
+def question(slots: dict[str, Any]) -> str:
+    """What to ask where no time was said: "For how long?", "5 seconds, minutes or hours?"."""
+    if number := slots.get("number"):
+        return f"{number} {spoken.listing(answers.UNITS, 'or')}?"
+    if slots.get("kind") != ALARM:
+        return "For how long?"
+    return "At what time?" if "day" in slots else "For what time?"
+
+
+def on_the_wall(first: datetime, repeat: Recurrence | None) -> datetime:
+    """Its first day with the time at which it comes on all others."""
+    return first if repeat is None else datetime.combine(first.date(), repeat.at)
 
 
 def of_day(timers: Sequence[Timer], on: str, now: datetime) -> list[Timer]:

@@ -75,12 +75,17 @@ class Recurrence:
 
     @classmethod
     def starting(cls, said: dict[str, Any], first: datetime) -> Recurrence:
-        """As it was said, with its first moment, which is in local time."""
+        """As it was said, with its first moment, which is in local time.
+
+        said may hold "at" (HH:MM), where its first moment is at another time of day because
+        the clocks change.
+        """
         days, yesterday = said.get("days") or (), (first.weekday() - 1) % 7
         if not said.get("place") and yesterday in days and first.weekday() not in days:
             # "every friday night at one" is on Saturdays
             said = {**said, "days": [(day + 1) % 7 for day in days]}
-        return cls.of(said, first.time(), first)
+        at = time.fromisoformat(said["at"]) if said.get("at") else first.time()
+        return cls.of(said, at, first)
 
     def said(self) -> dict[str, Any]:
         """As ``starting`` takes it."""

@@ -136,29 +136,23 @@ class TimerSkill(Skill):
         repeat = None
         if until is not None and slots.get("repeat"):
             repeat = Recurrence.starting(slots["repeat"], until)
-        name = moments.name(kind, said, seconds, until, self._twenty_four)
+        wall = until and moments.on_the_wall(until, repeat)
+        name = moments.name(kind, said, seconds, wall, self._twenty_four)
         return self.scheduler.add(name, seconds, until, kind=kind, repeat=repeat)
 
     def _add_more(self, first: Timer, slots: dict[str, Any], turn: TurnContext) -> Outcome:
-        """The other alarms of "one for two and one for three"."""
+        """The others of "one for two and one for three" and of "5 and 10 minutes"."""
         timers, now = [first], turn.now()
         for more in slots["also"]:
-            seconds, until = moments.length({**more, "kind": ALARM}, turn.utterance, now)
+            seconds, until = moments.length({**more, "kind": first.kind}, turn.utterance, now)
             assert seconds is not None, f"no time in {more}"
-            timers.append(self._add({**more, "kind": ALARM}, seconds, until))
-        times = (
-            moments.words(t, t.ends.astimezone(now.tzinfo), now, self._twenty_four) for t in timers
-        )
-        reply = f"{len(timers)} alarms set: {spoken.listing(times)}."
+            timers.append(self._add({**more, "kind": first.kind}, seconds, until))
+        times = (moments.told(t, now, self._twenty_four) for t in timers)
+        reply = f"{len(timers)} {first.kind}s set: {spoken.listing(times)}."
         return self._done("set", timers, reply, Snapshot(tuple(t.id for t in timers), ()))
 
     def _ask_when(self, intent: Intent) -> Outcome:
-        alarm = intent.slots.get("kind") == ALARM
-        question = "For what time?" if alarm else "For how long?"
-        if alarm and "day" in intent.slots:
-            question = "At what time?"
-        if number := intent.slots.get("number"):
-            question = f"{number} {spoken.listing(answers.UNITS, 'or')}?"
+        question = moments.question(intent.slots)
         return Outcome(question, question=True, expects=intent.name, known=intent.slots)
 
     def _left(self, intent: Intent, turn: TurnContext) -> Outcome:
@@ -367,19 +361,10 @@ class TimerSkill(Skill):
         """An outcome that can be taken back: the rows as they were before."""
         if len(timers) == 1:
             self._last_id = timers[0].id
-        undone = {
-            "set": ("cancelled", "cancelled"),
-            "cancel": ("set again", "set again"),
-            "pause": ("runs again", "run again"),
-            "resume": ("is paused again", "are paused again"),
-        }.get(do, ("is as it was", "are as they were"))
 
         def undo() -> Outcome:
             self.scheduler.restore(before)
-            several = len(timers) != 1
-            what = f"{len(timers)} {timers[0].kind}s" if several else which.title(timers[0])
-            reply = f"{wording.capital(what)} {undone[several]}."
-            return Outcome(reply, wording.action("undo", timers))
+            return Outcome(wording.undone(do, timers), wording.action("undo", timers))
 
         return Outcome(reply, {**wording.action(do, timers), **more}, undo=undo)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,6 +16,14 @@ from assistant.skills import spoken
 from assistant.skills.timer.table import ALARM, REMINDER, Timer
 
 _ALL = frozenset(("all", "both", "all of them", "both of them", "every one", "everything"))
+_OFTEN = {
+    **dict.fromkeys(("weekday", "weekdays"), ("on weekdays",)),
+    "weekend": ("at weekends",),
+    **dict.fromkeys(("daily", "everyday", "every day"), ("every day",)),
+    "weekly": tuple(f"every {day}" for day in calendar.day_name),
+    "monthly": tuple(f"every month on the {spoken.ordinal(day)}" for day in range(1, 32)),
+}
+"""What comes again by the word that stands before its noun: how ``Recurrence.words`` tells it."""
 _NOUN = re.compile(r"\s+(?:timer|alarm|one)$")
 _ARTICLE = re.compile(r"^(?:the|my|our)\s+")
 
@@ -56,9 +65,12 @@ def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
 
 
 def named(timers: Sequence[Timer], name: str) -> list[Timer]:
-    """Timers with exactly this name, else those whose name has all these words."""
+    """Timers with exactly this name, else those that come so often ("weekday"), else those
+    whose name has all these words."""
     wanted = _words(name)
     exact = [t for t in timers if t.name and _words(t.name) == wanted]
+    often = _OFTEN.get(name)
+    exact = exact or [t for t in timers if often and t.repeat and t.repeat.words() in often]
     return exact or [t for t in timers if t.name and set(wanted) <= set(_words(t.name))]
 
 

@@ -28,7 +28,7 @@ def status(timer: Timer, now: datetime, twenty_four_hour: bool = False) -> str:
         at = "" if timer.name == clock else f" at {clock}"
         day = spoken.day(ends, now)
         often = f"{timer.repeat.words()}{at}, next {day}" if timer.repeat else f"{day}{at}"
-        return f"The {title} rings {often}, in {spoken.about(timer.left)}."
+        return f"The {title} rings {often}, in {spoken.away(ends, now)}."
     return f"The {title} has {spoken.about(timer.left)} left."
 
 
@@ -36,6 +36,19 @@ def missed(timer: Timer, now: datetime, twenty_four_hour: bool = False) -> str:
     """ "You missed the rice timer: it ended at 2:10 PM."."""
     ended = at(timer.ends.astimezone(now.tzinfo), now, twenty_four_hour)
     return f"You missed the {which.title(timer)}: it ended at {ended}."
+
+
+def undone(do: str, timers: list[Timer]) -> str:
+    """What is said when "do" was taken back: "3 timers set again."."""
+    one, many = {
+        "set": ("cancelled", "cancelled"),
+        "cancel": ("set again", "set again"),
+        "pause": ("runs again", "run again"),
+        "resume": ("is paused again", "are paused again"),
+    }.get(do, ("is as it was", "are as they were"))
+    if len(timers) == 1:
+        return f"{capital(which.title(timers[0]))} {one}."
+    return f"{len(timers)} {timers[0].kind}s {many}."
 
 
 def at(moment: datetime, now: datetime, twenty_four_hour: bool = False) -> str:

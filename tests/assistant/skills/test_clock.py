@@ -27,6 +27,15 @@ def ask(state: State, now: datetime, name: str, *, twenty_four: bool = False, **
     return skill.handle(Intent(name, dict(slots)), TurnContext(lambda: now, state)).reply
 
 
+def test_until_a_month(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.reply("how many weeks until april") == (
+        "There are 3 weeks and 1 day until Wednesday, April 1st."
+    )
+    assert talk.reply("how long until may") == "There are 52 days until Friday, May 1st."
+    assert talk.grammar.understand("how many days until maybe") is None
+
+
 ZONE = ZoneInfo("Europe/London")
 
 

@@ -32,6 +32,8 @@ VALUES = {
     "figure": ["a third", "10/4", "two times seven"],
     "goods": ["milk", "eggs and bread", "two bottles of red wine"],
     "items": ["milk", "eggs, salt and vinegar crisps and bread", "AAA batteries", "call mum"],
+    "lengths": ["5 and 10 minutes", "ten minutes and an hour"],
+    "month": ["june", "next march"],
     "label": ["pasta", "green tea"],
     "labelled": ["pasta ten minutes", "green tea 4 min"],
     "level": ["40", "max", "fifty percent", "seven out of ten"],

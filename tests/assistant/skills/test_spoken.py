@@ -38,10 +38,20 @@ def test_length(seconds: float, text: str) -> None:
         (601, "10 minutes"),
         (5429, "1 hour 30 minutes"),
         (3599, "1 hour"),
+        (172_740, "1 day 23 hours 59 minutes"),
+        (191_520, "2 days 5 hours"),
     ],
 )
 def test_about(seconds: float, text: str) -> None:
     assert spoken.about(seconds) == text
+
+
+def test_away_counts_days_of_the_calendar() -> None:
+    now = datetime(2026, 3, 10, 22, 15, tzinfo=UTC)
+    assert spoken.away(datetime(2026, 3, 10, 23, 20, tzinfo=UTC), now) == "1 hour 5 minutes"
+    assert spoken.away(datetime(2026, 3, 12, 9, 0, tzinfo=UTC), now) == "1 day 10 hours 45 minutes"
+    assert spoken.away(datetime(2026, 3, 13, 2, 0, tzinfo=UTC), now) == "3 days"
+    assert spoken.away(datetime(2026, 3, 20, 23, 0, tzinfo=UTC), now) == "10 days"
 
 
 def test_ordinals() -> None:

@@ -291,3 +291,16 @@ def test_twenty_four_hours(tmp_path: Path) -> None:
     cfg = Config.model_validate({"skills": {"clock": {"twenty_four_hour": True}}})
     talk = Talk(tmp_path, cfg)
     assert talk.reply("set a timer until 4 pm") == "Timer set for 16:00, in 2 hours."
+
+
+def test_several_timers_in_one_sentence(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.reply("set timers for 4 and 9 minutes") == "2 timers set: 4 minutes and 9 minutes."
+    outcome = talk.say("start two timers for an hour and ten minutes")
+    assert outcome.reply == "2 timers set: 1 hour and 10 minutes."
+    assert outcome.undo is not None
+    assert outcome.undo().reply == "2 timers cancelled."
+    assert talk.reply("cancel everything") == "2 timers cancelled."
+    assert talk.reply("cancel everything") == "There is nothing to cancel."
+    assert talk.reply("turn it off") == "There is nothing to turn off."
+    assert talk.reply("stop") == "OK."
