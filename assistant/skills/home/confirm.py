@@ -7,6 +7,7 @@ from datetime import datetime
 
 from assistant.home.base import Entity
 from assistant.intent.base import Intent
+from assistant.intent.values.ordinal import parse_ordinal
 from assistant.intent.values.when import find_times
 from assistant.skills.home.act import Plan, Step
 
@@ -63,7 +64,14 @@ def at_a_time(intent: Intent, utterance: str, now: datetime) -> bool:
     """Whether free phrasing names a time for what would be done at once: "on at seven"."""
     if intent.source != "heads":
         return False
-    times = [span.value for span in find_times(utterance, now)]
+    spans = find_times(utterance, now)
+    # "down to a fifth" is a share, "on the fifth" a day
+    times = [
+        span.value
+        for span in spans
+        if parse_ordinal(utterance[span.start : span.end]) is None
+        or utterance[span.start :].casefold().startswith("the ")
+    ]
     return any(when.has_time or when.at.date() > now.date() for when in times)
 
 
