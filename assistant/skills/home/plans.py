@@ -167,7 +167,11 @@ def fan_speed(slots: Slots, resolver: Resolver) -> Plan:
 
 
 def climate(slots: Slots, resolver: Resolver) -> Plan:
-    """HassClimateSetTemperature, also by a step."""
+    """HassClimateSetTemperature, also by a step.
+
+    A step ends where the range does. A temperature beyond the range is not set at all: it may
+    be one of another scale.
+    """
     found = _thermostats(slots, resolver)
     notes: list[str] = []
     wanted: dict[str, float] = {}
@@ -184,9 +188,11 @@ def climate(slots: Slots, resolver: Resolver) -> Plan:
         low, high = _number(entity, "min_temp", value), _number(entity, "max_temp", value)
         clamped = min(max(value, low), high)
         if clamped != value:
-            notes.append(
-                f"{_capital(the(entity.name))} goes from {number(low)} to {number(high)} degrees."
-            )
+            span = f"goes from {number(low)} to {number(high)} degrees"
+            if "temperature_step" not in slots:
+                left_out.append((entity, span))
+                continue
+            notes.append(f"{_capital(the(entity.name))} {span}.")
         wanted[entity.id] = clamped
 
     def call(entity: Entity) -> tuple[str, str, Mapping[str, Any]]:

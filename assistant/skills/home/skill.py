@@ -15,7 +15,7 @@ from assistant.intent.choice import choose
 from assistant.intent.home_marks import read_marks
 from assistant.intent.yes_no import yes_no
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.home import answer, confirm
+from assistant.skills.home import answer, confirm, inventory
 from assistant.skills.home.act import Plan, Result, run
 from assistant.skills.home.later import Later, Task
 from assistant.skills.home.plans import NEEDS_ROOM, PLANNERS
@@ -146,6 +146,10 @@ class HomeSkill(Skill):
         home = self._home()
         if name == "HassGetWeather":
             return Outcome(Reporter(home).now(str(slots.get("name") or "")))
+        if name == "ListRooms":
+            return Outcome(inventory.rooms(self._resolver(turn)))
+        if name == "ListDevices":
+            return Outcome(inventory.devices(slots, self._resolver(turn)))
         if name == "unknown_name":
             return _unknown_name(slots)
         if name == "several":

@@ -108,10 +108,37 @@ def test_what_is_off_the_scale_is_said(
         done = house.handle(Intent("home.HassLightSet", {"name": "Bedroom lamp", **slots}))
         assert said in done.reply
         assert house.calls[0][2] == {"brightness_pct": pct}
-        hot = house.handle(Intent("home.HassClimateSetTemperature", {"temperature": 45}))
-        assert hot.reply == (
+        calls = len(house.calls)
+        for said in (45, 70, -3):
+            hot = house.handle(Intent("home.HassClimateSetTemperature", {"temperature": said}))
+            assert (hot.ok, hot.reply) == (False, "The Thermostat goes from 7 to 30 degrees.")
+        assert len(house.calls) == calls
+        step = Intent("home.HassClimateSetTemperature", {"temperature_step": 15})
+        assert house.handle(step).reply == (
             "The Thermostat goes from 7 to 30 degrees. Set the Thermostat to 30 degrees."
         )
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("what rooms are there", "There are 3 rooms: the Kitchen, the Hall and the Bedroom."),
+        ("which rooms do you know", "There are 3 rooms: the Kitchen, the Hall and the Bedroom."),
+        (
+            "what devices are in the hall",
+            "There are 7 devices in the Hall: the Thermostat, the Garage door, the Hall lamp, "
+            "the Front door, Lamp 1, Lamp 3 and Rover.",
+        ),
+        ("what lights are there in the bedroom", "There are 2 lights in the Bedroom: "
+         "the Reading light and the Bedroom lamp."),
+        ("which devices are there", "There are 20 devices: 7 in the Kitchen, 7 in the Hall, "
+         "5 in the Bedroom and 1 elsewhere. Ask for those of a room."),
+    ],
+)  # fmt: skip
+def test_what_there_is_comes_from_the_home(tmp_path: Path, said: str, reply: str) -> None:
+    with living_in(tmp_path, "Bedroom") as house:
+        assert house.reply(said) == reply
+        assert house.calls == []
 
 
 QUESTIONS = """
