@@ -473,10 +473,10 @@ def test_free_phrasing_is_read_with_the_names_of_the_home(tmp_path: Path) -> Non
     with living_in(tmp_path) as house:
         text = "could the hall lamp go down to a fifth or so, say twenty percent"
         marked = {"name": "hall lamp", "brightness": "twenty percent"}
-        done = house.handle(Intent("home.HassLightSet", marked, 0.9, "heads"), text)
+        done = house.handle(Intent("home.HassLightSet", marked, 0.99, "heads"), text)
         assert done.reply == "Set the brightness of the Hall lamp to 20 percent."
         text = "the cover thing should move"
-        unclear = house.handle(Intent("home.HassSetPosition", {}, 0.9, "heads"), text)
+        unclear = house.handle(Intent("home.HassSetPosition", {}, 0.99, "heads"), text)
         assert (unclear.ok, unclear.action) == (False, None)
 
 
