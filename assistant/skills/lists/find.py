@@ -37,6 +37,11 @@ def without(item: Item, said: str) -> str:
     return " and ".join(rest) if len(rest) < len(parts) else ""
 
 
+def part(item: Item, said: str) -> str:
+    """The words of the line that are meant: of "paint and brushes" perhaps the brushes."""
+    return said if without(item, said) else item.text
+
+
 def plural(items: Sequence[str]) -> bool:
     """Whether one says "are" of them."""
     last = items[-1].casefold().split()[-1:]

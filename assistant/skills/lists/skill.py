@@ -19,9 +19,11 @@ from assistant.intent.sound_alike import best_match
 from assistant.intent.yes_no import yes_no
 from assistant.skills import spoken
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.lists.find import matching, plural, same, without
+from assistant.skills.lists.find import matching, part, same, without
 from assistant.skills.lists.followup import revised
+from assistant.skills.lists.move import move
 from assistant.skills.lists.store import Item, Store
+from assistant.skills.lists.wording import are, start, things
 from assistant.skills.marks import valued
 from assistant.state import State
 
@@ -29,7 +31,7 @@ SHOPPING, TO_DO = "shopping", "to-do"
 MAX_LINES = 500
 MAX_LISTS = 100
 KINDS = {"items": ("items",), "list": ("list_name", "name")}
-NEED_ITEMS = ("lists.add", "lists.remove", "lists.tick", "lists.check")
+NEED_ITEMS = ("lists.add", "lists.remove", "lists.tick", "lists.check", "lists.move")
 _ADDS = re.compile(r"^(?:[a-z]+ ){0,4}?(?:add|put|write)\b")
 _NAMES_LIST = re.compile(r"\b(?:lists?|shopping|groceries|to-?dos?|tasks|chores)\b")
 PAGE = 8
@@ -69,10 +71,13 @@ class ListsSkill(Skill):
             "lists.create": self._create,
             "lists.delete": self._delete,
             "lists.all": self._all,
+            "lists.move": self._move,
         }
 
     def handle(self, intent: Intent, turn: TurnContext) -> Outcome:
         intent = valued(intent, turn.now(), KINDS)
+        if "place" in intent.slots:
+            intent = self._placed(intent)
         if intent.name in NEED_ITEMS and not intent.slots.get("items"):
             raise SkillError("lists.items", "I didn't catch what you mean.")
         if intent.name == "lists.add" and self._goes_on(intent, turn):
@@ -92,6 +97,16 @@ class ListsSkill(Skill):
             and _ADDS.search(words) is not None
             and _NAMES_LIST.search(words) is None
         )
+
+    def _placed(self, intent: Intent) -> Intent:
+        """With the thing that stands at the place that was said."""
+        slots = dict(intent.slots)
+        name, place = self._named(intent) or self._usual(), int(slots.pop("place"))
+        lines = self._existing(name)
+        if not 1 <= place <= len(lines):
+            there = things(len(lines))
+            raise SkillError("lists.place", f"There {there} on the {name} list.")
+        return replace(intent, slots={**slots, "list": name, "items": [lines[place - 1].text]})
 
     def complete(
         self, expects: str, text: str, known: dict[str, Any], now: datetime
@@ -136,7 +151,7 @@ class ListsSkill(Skill):
                 fresh.append(item)
         old = [item for item in said if item not in fresh]
         known = (
-            f"{_start(spoken.listing(old))} {_are(old)} already on the {name} list." if old else ""
+            f"{start(spoken.listing(old))} {are(old)} already on the {name} list." if old else ""
         )
         if not fresh:
             return Outcome(known)
@@ -157,7 +172,7 @@ class ListsSkill(Skill):
         if was_new and not self._store.items(name, done=None):
             self._store.drop(name)
         texts = [item.text for item in added]
-        reply = f"{_start(spoken.listing(texts))} {_are(texts)} off the {name} list again."
+        reply = f"{start(spoken.listing(texts))} {are(texts)} off the {name} list again."
         return Outcome(reply, self._action("remove", name, added))
 
     def _remove(self, intent: Intent) -> Outcome:
@@ -175,7 +190,7 @@ class ListsSkill(Skill):
                 known = {"list": name, "choices": texts, "rest": rest}
                 question = f"Which one: {spoken.listing(texts, 'or')}?"
                 return Outcome(question, question=True, expects=intent.name, known=known)
-            gone += [replace(item, text=_part(item, said)) for item in found]
+            gone += [replace(item, text=part(item, said)) for item in found]
             missing += [] if found else [said]
         if not gone:
             where = f"on the {name} list" if name else "on any list"
@@ -191,6 +206,10 @@ class ListsSkill(Skill):
         if missing:
             reply += f" I can't find {spoken.listing(missing, 'or')}."
         return Outcome(reply, self._action(do, place, gone), undo=lambda: self._put_back(before))
+
+    def _move(self, intent: Intent) -> Outcome:
+        target = self._resolve(str(intent.slots["to"]))
+        return move(self._store, intent.slots["items"], self._named(intent), target)
 
     def _shorten(self, before: list[Item], gone: list[Item]) -> None:
         """Removes lines, or of a line only the part that was meant."""
@@ -208,21 +227,23 @@ class ListsSkill(Skill):
         self._store.keep(items)
         texts = [item.text for item in items]
         name = items[0].list
-        reply = f"{_start(spoken.listing(texts))} {_are(texts)} back on the {name} list."
+        reply = f"{start(spoken.listing(texts))} {are(texts)} back on the {name} list."
         return Outcome(reply, self._action("add", name, items))
 
     def _read(self, intent: Intent) -> Outcome:
         if intent.slots.get("sure") is False:
             return Outcome("OK.")
         name = self._named(intent) or self._usual()
+        if "items" in intent.slots:
+            return Outcome(f"It's {intent.slots['items'][0]}.")
         lines = [item.text for item in self._existing(name)]
-        start = int(intent.slots.get("start", 0))
-        rest = lines[start:]
+        begin = int(intent.slots.get("start", 0))
+        rest = lines[begin:]
         # an offer to read two more is longer than the two
         page = rest if len(rest) <= PAGE + 2 else rest[:PAGE]
         if not rest:
             return Outcome(f"The {name} list is empty.")
-        if start:
+        if begin:
             head = "Then"
         elif len(lines) == 1:
             return Outcome(f"There is one thing on the {name} list: {lines[0]}.")
@@ -235,13 +256,13 @@ class ListsSkill(Skill):
             f"{head} {', '.join(page)}, and {left} more. Shall I go on?",
             question=True,
             expects="lists.read",
-            known={"list": name, "start": start + len(page)},
+            known={"list": name, "start": begin + len(page)},
         )
 
     def _count(self, intent: Intent) -> Outcome:
         name = self._named(intent) or self._usual()
         count = len(self._existing(name))
-        return Outcome(f"There {_things(count)} on the {name} list.")
+        return Outcome(f"There {things(count)} on the {name} list.")
 
     def _check(self, intent: Intent) -> Outcome:
         name = self._named(intent)
@@ -253,10 +274,10 @@ class ListsSkill(Skill):
         where = f"on the {name} list" if name else "on a list"
         if there and not name:
             where = f"on the {next(lines[0] for lines in found.values() if lines).list} list"
-        yes = f"{spoken.listing(there)} {_are(there)} {where}" if there else ""
-        no = f"{spoken.listing(missing, 'or')} {_are(missing)} not {where}" if missing else ""
+        yes = f"{spoken.listing(there)} {are(there)} {where}" if there else ""
+        no = f"{spoken.listing(missing, 'or')} {are(missing)} not {where}" if missing else ""
         if yes and no:
-            return Outcome(f"{_start(yes)}, but {no}.")
+            return Outcome(f"{start(yes)}, but {no}.")
         return Outcome(f"Yes, {yes}." if yes else f"No, {no}.")
 
     def _clear(self, intent: Intent) -> Outcome:
@@ -288,7 +309,7 @@ class ListsSkill(Skill):
         self._store.keep(lines)
         count = len(self._store.items(name))
         return Outcome(
-            f"The {name} list is back: there {_things(count)} on it.",
+            f"The {name} list is back: there {things(count)} on it.",
             self._action("add", name, lines),
         )
 
@@ -299,7 +320,7 @@ class ListsSkill(Skill):
         name = list_name(name, datetime.min) or name
         if name in self._store.names():
             count = len(self._store.items(name))
-            return Outcome(f"There is a {name} list already: there {_things(count)} on it.")
+            return Outcome(f"There is a {name} list already: there {things(count)} on it.")
         if len(self._store.names()) >= MAX_LISTS:
             raise SkillError("lists.many", f"There are already {MAX_LISTS} lists.")
         self._store.create(name)
@@ -372,20 +393,3 @@ class ListsSkill(Skill):
         texts = [item.text for item in items]
         left = [item.text for item in self._store.items(name)]
         return {"skill": self.name, "do": do, "list": name, "items": texts, "now": left}
-
-
-def _part(item: Item, said: str) -> str:
-    """The words of the line that are meant: of "paint and brushes" perhaps the brushes."""
-    return said if without(item, said) else item.text
-
-
-def _start(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _are(texts: Sequence[str]) -> str:
-    return "are" if plural(texts) else "is"
-
-
-def _things(count: int) -> str:
-    return "is one thing" if count == 1 else f"are {count or 'no'} things"

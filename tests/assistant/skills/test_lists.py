@@ -35,6 +35,30 @@ def follow(talk: Talk, last: str, text: str) -> Intent | None:
     return talk.registry.revise(intent, text, talk.turn(text))
 
 
+def test_things_by_their_places(talk: Talk) -> None:
+    talk.say("add rice, leeks and oil to the shopping list")
+    assert talk.reply("what is the second item on the list") == "It's leeks."
+    assert talk.reply("remove the third item") == "Removed oil from the shopping list."
+    assert talk.reply("tick off the first item on the shopping list") == "Ticked off rice."
+    assert talk.reply("delete the fourth entry") == "There is one thing on the shopping list."
+    assert on(talk) == ["leeks"]
+
+
+def test_things_move_to_another_list(talk: Talk) -> None:
+    talk.say("add nails, string and tea to the shopping list")
+    outcome = talk.say("move nails and string to my hardware list")
+    assert outcome.reply == "Moved nails and string to the hardware list."
+    assert (on(talk), on(talk, "hardware")) == (["tea"], ["nails", "string"])
+    assert outcome.undo is not None
+    assert outcome.undo().reply == "Nails and string are back on the shopping list."
+    assert (on(talk), on(talk, "hardware")) == (["nails", "string", "tea"], [])
+    assert talk.reply("move tea from the shopping list to the to-do list") == (
+        "Moved tea to the to-do list."
+    )
+    assert talk.reply("move soap to the shopping list") == "I can't find soap on any other list."
+    assert on(talk, "to-do") == ["tea"]
+
+
 def test_one_thing_and_several(talk: Talk) -> None:
     assert talk.reply("add milk to the shopping list") == "Added milk to the shopping list."
     reply = talk.reply("put eggs, butter and bread on my shopping list")
