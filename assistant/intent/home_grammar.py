@@ -9,9 +9,10 @@ from typing import Any
 from assistant.home.base import Snapshot
 from assistant.intent import home_sentences
 from assistant.intent.base import Intent, Understander
+from assistant.intent.home_except import excepting
 from assistant.intent.home_matcher import HERE, Fit, Matcher
 from assistant.intent.home_names import Mention, Names, plain
-from assistant.intent.home_several import several
+from assistant.intent.home_several import longest, several
 from assistant.intent.home_translate import seconds, translate
 from assistant.intent.home_unknown import Unknowns
 from assistant.intent.normalize import normalize, strip_courtesy
@@ -26,8 +27,8 @@ class HomeGrammar(Understander):
     are the slots ``here`` (True: the room of this device is meant), ``everywhere`` (True:
     the whole home) and, for questions, ``response``: "any", "all", "which", "how_many",
     "one", "one_yesno", "where"; ``said`` is a per cent beyond 0 or 100 that was made 0 or
-    100. Two more intents: "home.several" with ``commands``, a list
-    of {"intent", "slots"}, and "home.unknown_name" (``Unknowns``).
+    100; ``except`` names devices and rooms to leave out. Two more intents: "home.several"
+    with ``commands``, a list of {"intent", "slots"}, and "home.unknown_name" (``Unknowns``).
     """
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
@@ -60,6 +61,7 @@ class HomeGrammar(Understander):
             intent = self._understand(words, mentions, text) or several(
                 words, mentions, lambda part: self._part(part, text)
             )
+            intent = intent or excepting(words, lambda part: self._part(part, text), self._longest)
             if intent is not None:
                 return intent
         if (clamped := _clamped(ways[0])) is not None:
@@ -82,6 +84,9 @@ class HomeGrammar(Understander):
         if " and a half" in full:
             ways.append(_HALF.sub(_point_five, bare))
         return list(dict.fromkeys(filter(None, ways)))
+
+    def _longest(self, words: str) -> list[Mention]:
+        return longest(self._names.mentions(words))
 
     def _said(self, words: str) -> int:
         """Letters of the longest name in ``words``."""

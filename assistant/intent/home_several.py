@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from assistant.intent.base import Intent
 from assistant.intent.home_names import Mention
@@ -57,7 +57,7 @@ def _each(parts: Sequence[str], understand: Understand) -> list[Intent | None]:
 def _by_names(text: str, mentions: Sequence[Mention]) -> list[str]:
     """A sentence for each of the names that stand in one row; none without such a row."""
     row: list[Mention] = []
-    for mention in _longest(mentions):
+    for mention in longest(mentions):
         joint = text[row[-1].end : mention.start] if row else ""
         if row and not _JOINT.fullmatch(joint):
             if len(row) > 1:
@@ -70,7 +70,7 @@ def _by_names(text: str, mentions: Sequence[Mention]) -> list[str]:
     return [f"{before}{mention.value.said}{after}" for mention in row]
 
 
-def _longest(mentions: Sequence[Mention]) -> list[Mention]:
+def longest(mentions: Iterable[Mention]) -> list[Mention]:
     """The mentions that are not within another, one for each place, in order."""
     kept: list[Mention] = []
     for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):

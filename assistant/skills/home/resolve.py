@@ -91,6 +91,8 @@ class Resolver:
         if slots.get("name"):
             return self._named(slots, allowed, place)
         fitting = [e for e in self._usable(allowed) if _has_class(e, device_class)]
+        left_out = self._left_out(slots, fitting)
+        fitting = [entity for entity in fitting if entity not in left_out]
         inside = _inside(fitting, place)
         heating = allowed == {"climate"} and many and slots.get("domain") == "climate"
         if (
@@ -107,7 +109,15 @@ class Resolver:
         if not many and len(inside) > 1:
             raise self._which(inside)
         what = called(inside[0]) if len(inside) == 1 else self._group(inside, place, fitting)
+        if left_out and len(inside) > 1:
+            what = f"{what} except {listing(map(the, _texts(slots['except'])))}"
         return Found(tuple(inside), what)
+
+    def _left_out(self, slots: Mapping[str, Any], fitting: Sequence[Entity]) -> list[Entity]:
+        """Those of the devices and rooms that the command is not for."""
+        names = {name.casefold() for name in _texts(slots.get("except") or [])}
+        areas = {area.id for area in self.snapshot.areas if area.name.casefold() in names}
+        return [e for e in fitting if e.name.casefold() in names or e.area in areas]
 
     def place(self, slots: Mapping[str, Any]) -> Place:
         """Where it is to be. Raises SkillError for a room that is not there."""

@@ -141,6 +141,33 @@ def test_what_there_is_comes_from_the_home(tmp_path: Path, said: str, reply: str
         assert house.calls == []
 
 
+@pytest.mark.parametrize(
+    ("said", "entities", "reply"),
+    [
+        (
+            "turn off all the lights except the hall lamp",
+            {"light.bed", "light.b", "light.ceiling", "light.counter", "light.k"},
+            "Turned off all lights except the Hall lamp.",
+        ),
+        (
+            "turn off all lights except in the kitchen",
+            {"light.bed", "light.b", "light.hall"},
+            "Turned off all lights except the Kitchen.",
+        ),
+        ("turn on the lights but not the reading light", {"light.bed"},
+         "Turned on the Bedroom lamp."),
+        ("turn off all lights except the disco ball", set(),
+         "I don't know a device called disco ball."),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_stays_as_it_is(
+    tmp_path: Path, said: str, entities: set[str], reply: str
+) -> None:
+    with living_in(tmp_path, "Bedroom") as house:
+        assert house.reply(said) == reply
+        assert {entity for _, called, _ in house.calls for entity in called} == entities
+
+
 QUESTIONS = """
 is the hall lamp on|Yes.
 is the bedroom lamp on|No, it is off.
