@@ -29,6 +29,18 @@ _NO_CHOICE = frozenset(
 )
 """No choice begins with these: the sentence is about something else."""
 
+_ALIKE = tuple(
+    frozenset(words.split())
+    for words in (
+        "red blue green yellow black white orange purple pink brown grey gray",
+        "tea coffee water juice beer wine milk cola lemonade",
+        "pizza pasta rice soup salad burgers curry sushi noodles",
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "rock paper scissors",
+    )
+)
+"""Single words that are choices of their own also where no comma stands between them."""
+
 _WORDS = {"a": 1, "the": 1, "my": 1, "an": 1, "another": 1, "some": 2, "a pair of": 2, "a few": 3}
 
 
@@ -74,12 +86,19 @@ def both(text: str, now: datetime) -> list[str] | None:
 
 def _parts(text: str, between: re.Pattern[str]) -> list[str] | None:
     parts = [part.strip(" .?!,") for part in between.split(_LEAD.sub("", text.strip()))]
-    parts = [part for part in parts if part]
+    parts = [one for part in parts if part for one in _apart(part, parts[-1])]
     if not 2 <= len(parts) <= MAX_CHOICES:
         return None
     words = [part.casefold().split() for part in parts]
     named = all(len(w) <= MAX_CHOICE_WORDS and w[0] not in _NO_CHOICE for w in words)
     return parts if named else None
+
+
+def _apart(part: str, last: str) -> list[str]:
+    """The choices of "tea coffee" before "or water", which is one of their kind."""
+    words = part.split()
+    kind = next((kind for kind in _ALIKE if last.casefold() in kind), frozenset())
+    return words if all(word.casefold() in kind for word in words) else [part]
 
 
 def _count(words: str | None) -> int | float | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from assistant.config import Config
 from assistant.intent.base import Intent
+from assistant.intent.chance_slots import choices
 from assistant.skills.base import TurnContext
 from assistant.skills.chance.skill import ChanceSkill
 from assistant.state import State
@@ -83,3 +85,17 @@ def test_the_same_again(player: Player, said: str) -> None:
     last = Intent("chance.dice", {"count": 2, "sides": 6})
     assert player.skill.revise(last, said, player.turn) == last
     assert player.skill.revise(last, "what a roll", player.turn) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        ("coffee tea or water", ["coffee", "tea", "water"]),
+        ("red blue black or green", ["red", "blue", "black", "green"]),
+        ("ice cream or cake", ["ice cream", "cake"]),
+        ("dark blue or green", ["dark blue", "green"]),
+        ("tomato soup or salad", ["tomato soup", "salad"]),
+    ],
+)
+def test_choices_without_commas(said: str, parts: list[str]) -> None:
+    assert choices(said, datetime.now()) == parts
