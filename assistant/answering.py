@@ -114,9 +114,10 @@ class Answering:
         return text
 
     def _speak(self, turn: Turn, answer: Answer, on_answer: Callable[[], None]) -> str:
-        on_answer()
         self._speaker.sink.volume, self._speaker.sink.muted = self._manager.volume()
         self._speaker.speed = self._manager.speed()
+        # last: from now on it must know what it says, to tell its own voice from others
+        on_answer()
         record = None
         if self._record is not None:
             keep = self._record
