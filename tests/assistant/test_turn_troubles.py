@@ -243,10 +243,12 @@ def test_a_stop_that_it_says_itself_does_not_stop_it(room: Make) -> None:
     r.command()
     r.log.wait(SpeakingStarted)
     r.log.wait(StateChanged, state="speaking")
-    for _ in range(2):
+    for left in (1, 0):
         r.source.quiet(0.3)
         r.source.say(0.5)
         r.source.quiet(1.0)
+        # a recogniser that is behind hears the latest word only
+        r.wait_for(lambda left=left: len(r.recognizer.texts) <= left)  # type: ignore[misc]
     r.log.wait(SpeakingEnded, interrupted=True)
     assert not r.recognizer.texts, "the first one ended it"
 

@@ -416,7 +416,7 @@ def test_many_connections_leave_nothing_behind(server: HomeServer) -> None:
         gc.collect()
         return sum(isinstance(o, Requests | WebSocket) for o in gc.get_objects())
 
-    hour = Hour()
+    hour, threads = Hour(), threading.active_count()
     with connected(server, wait=lambda wake, s: hour.wait(wake, s), now=hour.now) as home:
         for _ in range(12):
             until(lambda: home.trouble() == "" and server.open_connections == 1)
@@ -425,7 +425,8 @@ def test_many_connections_leave_nothing_behind(server: HomeServer) -> None:
             until(lambda logins=logins: len(server.logins) > logins)  # type: ignore[misc]
         until(lambda: home.trouble() == "")
         assert kept() <= 4
-        assert threading.active_count() < 20
+        # tests before this one may have left some that still end
+        assert threading.active_count() < threads + 12
 
 
 @pytest.mark.parametrize(
