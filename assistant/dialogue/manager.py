@@ -187,8 +187,8 @@ class Manager:
 
     def snooze(self, text: str) -> str:
         """Lets what rings ring again later, where the text asks for it; what to say, or ""."""
-        intent = self._understander.understand(text)
-        if intent is None or intent.name not in SNOOZES or intent.source != "grammar":
+        intent = self._understander.exactly(text)
+        if intent is None or intent.name not in SNOOZES:
             return ""
         return self._registry.handle(intent, self._turn_context(text)).reply
 
