@@ -12,311 +12,90 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from assistant import config_check, config_yaml
+from assistant.config_home import (
+    HomeAssistantConfig,
+    HomeConfig,
+    MqttConfig,
+    MqttDevice,
+)
 from assistant.config_rules import contradictions
+from assistant.config_section import Section
+from assistant.config_skills import (
+    ClockConfig,
+    HomeSkillConfig,
+    MediaConfig,
+    MpdConfig,
+    ReminderConfig,
+    SkillConfig,
+    SkillsConfig,
+    StopwatchConfig,
+    TimerConfig,
+    VolumeConfig,
+    WeatherConfig,
+)
+from assistant.config_sound import (
+    AsrConfig,
+    AudioConfig,
+    InputConfig,
+    OutputConfig,
+    TtsConfig,
+    TurnConfig,
+    VadConfig,
+    WakeConfig,
+)
+from assistant.config_talk import (
+    DialogueConfig,
+    KvConfig,
+    LlmConfig,
+    UnderstandConfig,
+)
 from assistant.config_yaml import KeyPath, Mistake
 from assistant.errors import ConfigError
 
-Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
-Silence = Annotated[int, Field(ge=100, le=10_000)]
-Percent = Annotated[int, Field(ge=0, le=100)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
-class Section(BaseModel):
-    """A closed, frozen section."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class InputConfig(Section):
-    backend: Literal["sounddevice", "wav"] = "sounddevice"
-    device: str = ""
-    """Part of the device's name as `assistant doctor` lists it; "" is the system default."""
-    rate: Annotated[int, Field(ge=0, le=384_000)] = 0
-    """Hz to open the device at; 0 lets the device choose."""
-    channel: Annotated[int, Field(ge=0, le=64)] = 0
-    """Channel with the speech, from 1; 0 mixes all channels."""
-    file: str = ""
-    """WAV file for the backend wav."""
-    gain_db: Annotated[float, Field(ge=-40, le=40)] = 0.0
-
-
-class OutputConfig(Section):
-    backend: Literal["sounddevice", "wav", "null"] = "sounddevice"
-    device: str = ""
-    rate: Annotated[int, Field(ge=0, le=384_000)] = 0
-    file: str = ""
-    """WAV file that the backend wav writes."""
-    wake_up_silence_ms: Milliseconds = 0
-    """Silence played first after a pause, for amplifiers that swallow the beginning."""
-
-
-class AudioConfig(Section):
-    input: InputConfig = InputConfig()
-    output: OutputConfig = OutputConfig()
-    default_volume: Percent = 70
-    """Volume until somebody sets one; then the last one set is kept."""
-
-
-class WakeConfig(Section):
-    backend: Literal["microwakeword", "none"] = "microwakeword"
-    words: tuple[str, ...] = ("hey_jarvis",)
-    thresholds: dict[str, Fraction] = {}
-    """Threshold per wake word; a word not named here uses the one of its model."""
-    refractory_ms: Milliseconds = 2000
-    """A second detection within this time belongs to the same utterance."""
-    chime: bool = True
-
-
-class VadConfig(Section):
-    backend: Literal["silero", "energy"] = "silero"
-    start_threshold: Fraction = 0.5
-    end_threshold: Fraction = 0.35
-
-
-class TurnConfig(Section):
-    end_silence_ms: Silence = 700
-    """Silence that ends the turn."""
-    complete_silence_ms: Silence = 300
-    """Silence that ends the turn when the words so far are a whole command."""
-    long_silence_ms: Silence = 1000
-    """Silence that ends a long sentence that is no command: people take breath in those."""
-    unfinished_silence_ms: Silence = 1700
-    """Silence that is waited for when the sentence is clearly unfinished."""
-    no_speech_ms: Annotated[int, Field(ge=500, le=60_000)] = 5000
-    """How long it listens after the wake word when nobody speaks."""
-    max_speech_ms: Annotated[int, Field(ge=1000, le=60_000)] = 15_000
-    """Longest utterance."""
-    followup_ms: Milliseconds = 5000
-    """How long it listens without the wake word after an answer; 0 switches this off."""
-    tail_ms: Milliseconds = 200
-    """Extra time after the last played sample before the microphone opens."""
-    barge_in: bool = True
-    """The wake word interrupts the answer."""
-    stop_word: bool = True
-    """A bare "stop" ends speech and ringing without the wake word."""
-
-
-class AsrConfig(Section):
-    backend: Literal["moonshine", "whisper", "vosk"] = "moonshine"
-    model: str = ""
-    """Name of a fetched model or path of a folder; "" is the backend's default."""
-    threads: Annotated[int, Field(ge=1, le=64)] = 1
-    min_confidence: Fraction = 0.0
-    """What was heard with less than this counts as not heard; vosk may give no figure."""
-    bias: Literal["off", "words", "sentences"] = "sentences"
-    """What helps it to hear: nothing, the words that can be said now, whole commands too."""
-
-
-class UnderstandConfig(Section):
-    sentences: str = ""
-    """Folder with own sentence files (*.yaml); "" has none."""
-    commands: dict[str, tuple[str, ...]] = {}
-    """Own replies: answer text to the sentences that ask for it."""
-    head: str = ""
-    """Path of a head for free phrasing; "" is the shipped one, "off" has none."""
-    taught: str = ""
-    """File with intents for ``assistant teach``; "" is taught.yaml in the user's config folder."""
-    min_score: Fraction = 0.0
-    """Free phrasing with a lower score is not understood; 0 takes the head's own limit."""
-
-
-class KvConfig(Section):
-    """The KV cache: what the model keeps of the conversation."""
-
-    mode: Literal["fp16", "static8", "static4", "adaptive"] = "fp16"
-    budget_bits: Annotated[float, Field(ge=2.5, le=16.0)] = 3.5
-    """Bits per number that the adaptive cache may take, everything included."""
-    window: Annotated[int, Field(ge=2, le=444)] = 32
-    """Newest tokens that stay in 16 bits, unless the mode is fp16."""
-    sinks: Annotated[int, Field(ge=0, le=64)] = 4
-    """First tokens that stay in 16 bits, unless the mode is fp16."""
-    controller: str | None = None
-    """Path of a controller file; null is the shipped one, for the default model."""
-
-
-class LlmConfig(Section):
-    enabled: bool = True
-    model: str = "smollm2-135m-instruct"
-    """Name of a fetched model or path of a .gguf file."""
-    backend: Literal["auto", "native", "reference"] = "auto"
-    threads: Annotated[int, Field(ge=1, le=64)] = 2
-    context: Annotated[int, Field(ge=256, le=8192)] = 2048
-    kv: KvConfig = KvConfig()
-
-
-class DialogueConfig(Section):
-    system_prompt: str = (
-        "You are a friendly voice assistant in a home. "
-        "Answer in one to three short spoken sentences, in plain words."
-    )
-    max_tokens: Annotated[int, Field(ge=8, le=1024)] = 96
-    max_sentences: Annotated[int, Field(ge=1, le=100)] = 3
-    """Longest answer; what is generated is what is spoken, nothing is computed beyond it."""
-    double_check: bool = True
-    """Answers to questions of fact are told as far as it is sure of them, else "I'm not sure"."""
-    temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 0.2
-    top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 0.9
-    top_k: Annotated[int, Field(ge=0)] = 40
-    repetition_penalty: Annotated[float, Field(ge=1.0, le=2.0)] = 1.1
-    seed: int | None = None
-    history_turns: Annotated[int, Field(ge=0, le=50)] = 4
-    forget_after_s: Annotated[int, Field(ge=0)] = 300
-    """A pause after which the conversation so far is forgotten."""
-    timeout_s: Annotated[float, Field(gt=0)] = 20.0
-    """Longest wait for the next word of the language model."""
-
-
-class TtsConfig(Section):
-    backend: Literal["piper", "none"] = "piper"
-    voice: str = "en_US-joe-medium"
-    """Name of a fetched voice or path of a .onnx file."""
-    speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
-    threads: Annotated[int, Field(ge=1, le=64)] = 2
-    sentence_pause_ms: Milliseconds = 250
-
-
-class TimerConfig(Section):
-    enabled: bool = True
-    ring_max_s: Annotated[int, Field(ge=1)] = 300
-    """A timer that nobody stops rings this long and is then kept as missed."""
-    ring_file: str = ""
-    """WAV file to ring with; "" is the built-in sound."""
-    snooze_min: Annotated[int, Field(ge=1, le=120)] = 9
-    """A bare "snooze" lets an alarm ring again after so many minutes."""
-
-
-class ReminderConfig(Section):
-    enabled: bool = True
-
-
-class StopwatchConfig(Section):
-    enabled: bool = True
-
-
-class ClockConfig(Section):
-    enabled: bool = True
-    twenty_four_hour: bool = False
-
-
-class VolumeConfig(Section):
-    enabled: bool = True
-    step: Annotated[int, Field(ge=1, le=50)] = 10
-
-
-class HomeSkillConfig(Section):
-    enabled: bool = True
-    confirm: bool = True
-    """Asks before it unlocks a door or opens a door, a garage or a gate."""
-
-
-class MpdConfig(Section):
-    """A Music Player Daemon."""
-
-    host: str = ""
-    """Name or address, or the path of its socket; "" has none."""
-    port: Annotated[int, Field(ge=1, le=65_535)] = 6600
-    password_file: str = ""
-
-
-class MediaConfig(Section):
-    enabled: bool = True
-    mpd: MpdConfig = MpdConfig()
-
-
-class WeatherConfig(Section):
-    enabled: bool = True
-
-
-class SkillConfig(Section):
-    enabled: bool = True
-
-
-class SkillsConfig(Section):
-    folder: str = ""
-    """Folder of the user's own skills; "" looks into the user's config folder and /etc."""
-    own: dict[str, dict[str, Any]] = {}
-    """Settings of the user's own skills by their names; ``enabled: false`` switches one off."""
-    timer: TimerConfig = TimerConfig()
-    reminder: ReminderConfig = ReminderConfig()
-    stopwatch: StopwatchConfig = StopwatchConfig()
-    clock: ClockConfig = ClockConfig()
-    volume: VolumeConfig = VolumeConfig()
-    lists: SkillConfig = SkillConfig()
-    maths: SkillConfig = SkillConfig()
-    chance: SkillConfig = SkillConfig()
-    home: HomeSkillConfig = HomeSkillConfig()
-    media: MediaConfig = MediaConfig()
-    weather: WeatherConfig = WeatherConfig()
-
-
-class HomeAssistantConfig(Section):
-    """One Home Assistant; used when it has a url."""
-
-    url: str = ""
-    token: Annotated[str, Field(repr=False)] = ""
-    """A long-lived access token; better in a file."""
-    token_file: str = ""
-    """File with the token alone."""
-    verify_tls: bool = True
-
-
-class MqttDevice(Section):
-    """One device behind topics; a topic that is "" is not used."""
-
-    domain: Literal[
-        "", "light", "switch", "fan", "cover", "valve", "lock", "climate", "scene", "button",
-        "sensor", "binary_sensor",
-    ] = ""  # fmt: skip
-    """What it is; "" takes it from zigbee2mqtt, which then must know the name."""
-    area: str = ""
-    aliases: tuple[str, ...] = ()
-    device_class: str = ""
-    """Such as curtain, garage or door, as Home Assistant names them."""
-    unit: str = ""
-    command_topic: str = ""
-    state_topic: str = ""
-    payload_on: str = "ON"
-    """On, open, unlocked."""
-    payload_off: str = "OFF"
-    """Off, closed, locked."""
-    payload_stop: str = "STOP"
-    level_command_topic: str = ""
-    """For brightness, speed, position or wanted temperature."""
-    level_state_topic: str = ""
-    level_scale: Annotated[float, Field(gt=0)] = 100
-    """The level that is full; a temperature is not scaled."""
-    json_key: str = ""
-    """The state is JSON, and its value stands under this key."""
-    availability_topic: str = ""
-    payload_available: str = "online"
-
-
-class MqttConfig(Section):
-    """One broker; used when it has a host."""
-
-    host: str = ""
-    port: Annotated[int, Field(ge=1, le=65_535)] = 1883
-    username: str = ""
-    password_file: str = ""
-    tls: bool = False
-    ca_file: str = ""
-    """Certificate that the broker's is signed by; "" trusts those of the system."""
-    availability_topic: str = ""
-    """Where it says "online" and "offline"; "" says it nowhere."""
-    zigbee2mqtt: bool = False
-    base_topic: str = "zigbee2mqtt"
-    devices: dict[str, MqttDevice] = {}
-
-
-class HomeConfig(Section):
-    area: str = ""
-    """The room that this device stands in."""
-    home_assistant: HomeAssistantConfig = HomeAssistantConfig()
-    mqtt: MqttConfig = MqttConfig()
+__all__ = [
+    "LIVE",
+    "PREFIX",
+    "AsrConfig",
+    "AudioConfig",
+    "ClockConfig",
+    "Config",
+    "DialogueConfig",
+    "HomeAssistantConfig",
+    "HomeConfig",
+    "HomeSkillConfig",
+    "InputConfig",
+    "KvConfig",
+    "LlmConfig",
+    "MediaConfig",
+    "MetricsConfig",
+    "MpdConfig",
+    "MqttConfig",
+    "MqttDevice",
+    "OutputConfig",
+    "PrivacyConfig",
+    "ReminderConfig",
+    "ServiceConfig",
+    "SkillConfig",
+    "SkillsConfig",
+    "StopwatchConfig",
+    "TimerConfig",
+    "TtsConfig",
+    "TurnConfig",
+    "UnderstandConfig",
+    "VadConfig",
+    "VolumeConfig",
+    "WakeConfig",
+    "WeatherConfig",
+    "changes",
+    "find_file",
+    "is_live",
+    "load",
+    "take_over",
+]
+"""The classes of all sections are found here."""
 
 
 class PrivacyConfig(Section):

@@ -1,17 +1,83 @@
-"""Settings of the home that are right by themselves but not together."""
+"""Settings of the home, and those of them that are right by themselves but not together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
+from assistant.config_section import Section
 from assistant.config_yaml import KeyPath
 
-if TYPE_CHECKING:
-    from assistant.config import HomeConfig, MqttDevice
-
 _SCHEMES = ("http", "https", "ws", "wss")
+
+
+class HomeAssistantConfig(Section):
+    """One Home Assistant; used when it has a url."""
+
+    url: str = ""
+    token: Annotated[str, Field(repr=False)] = ""
+    """A long-lived access token; better in a file."""
+    token_file: str = ""
+    """File with the token alone."""
+    verify_tls: bool = True
+
+
+class MqttDevice(Section):
+    """One device behind topics; a topic that is "" is not used."""
+
+    domain: Literal[
+        "", "light", "switch", "fan", "cover", "valve", "lock", "climate", "scene", "button",
+        "sensor", "binary_sensor",
+    ] = ""  # fmt: skip
+    """What it is; "" takes it from zigbee2mqtt, which then must know the name."""
+    area: str = ""
+    aliases: tuple[str, ...] = ()
+    device_class: str = ""
+    """Such as curtain, garage or door, as Home Assistant names them."""
+    unit: str = ""
+    command_topic: str = ""
+    state_topic: str = ""
+    payload_on: str = "ON"
+    """On, open, unlocked."""
+    payload_off: str = "OFF"
+    """Off, closed, locked."""
+    payload_stop: str = "STOP"
+    level_command_topic: str = ""
+    """For brightness, speed, position or wanted temperature."""
+    level_state_topic: str = ""
+    level_scale: Annotated[float, Field(gt=0)] = 100
+    """The level that is full; a temperature is not scaled."""
+    json_key: str = ""
+    """The state is JSON, and its value stands under this key."""
+    availability_topic: str = ""
+    payload_available: str = "online"
+
+
+class MqttConfig(Section):
+    """One broker; used when it has a host."""
+
+    host: str = ""
+    port: Annotated[int, Field(ge=1, le=65_535)] = 1883
+    username: str = ""
+    password_file: str = ""
+    tls: bool = False
+    ca_file: str = ""
+    """Certificate that the broker's is signed by; "" trusts those of the system."""
+    availability_topic: str = ""
+    """Where it says "online" and "offline"; "" says it nowhere."""
+    zigbee2mqtt: bool = False
+    base_topic: str = "zigbee2mqtt"
+    devices: dict[str, MqttDevice] = Field(default={})
+
+
+class HomeConfig(Section):
+    area: str = ""
+    """The room that this device stands in."""
+    home_assistant: HomeAssistantConfig = HomeAssistantConfig()
+    mqtt: MqttConfig = MqttConfig()
 
 
 def home_faults(cfg: HomeConfig) -> Iterator[tuple[tuple[str, ...], str]]:

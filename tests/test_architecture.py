@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # A module may import from its own layer's name and from layers before it;
 # names within one layer are independent of each other.
 LAYERS: list[set[str]] = [
-    {"errors", "config_yaml", "console", "interrupts", "local_zone"},
-    {"config_check", "config_home"},
+    {"errors", "config_yaml", "config_section", "console", "interrupts", "local_zone"},
+    {"config_check", "config_home", "config_skills", "config_sound", "config_talk"},
     {"config_rules"},
     {"events", "config"},
     {"models", "timing", "state"},
