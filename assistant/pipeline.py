@@ -8,19 +8,20 @@ the state comes back through an inbox, so that no state is shared.
 from __future__ import annotations
 
 import logging
-import queue
 import re
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from assistant.announcements import Announcements
 from assistant.answering import LISTEN_AGAIN, Answering, Done, Turn
 from assistant.asr.base import Hypothesis
 from assistant.audio.base import SAMPLE_RATE, AudioSource, Frame
 from assistant.config import Config
+from assistant.devices import Devices
 from assistant.dialogue.manager import Manager
-from assistant.errors import AssistantError, DeviceError, StateError
+from assistant.errors import AssistantError, StateError
 from assistant.events import (
     EventBus,
     MicrophoneClosed,
@@ -33,6 +34,7 @@ from assistant.events import (
     TurnEnded,
     WakeDetected,
 )
+from assistant.inbox import Inbox
 from assistant.listening import Heard, Listener
 from assistant.overload import Overload
 from assistant.ringing import Ringer
@@ -52,8 +54,6 @@ STUCK_SECONDS = 120.0
 
 ECHO_SECONDS = 1.0
 """How long after an answer the wake word detector may still be busy with its last words."""
-
-DEAF = "I can't hear anything. Please check the microphone."
 
 
 class Pipeline:
@@ -83,9 +83,19 @@ class Pipeline:
         self.ringer = ringer
         self.bus = bus
         self.state = "stopped"
-        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._inbox = Inbox()
+        self._announcements = Announcements()
         self._worker = Worker("turn")
         speaker.alive = self._worker.touch
+        self._devices = Devices(
+            source,
+            speaker.sink,
+            inbox=self._inbox,
+            announcements=self._announcements,
+            emit=bus.emit,
+            on_deaf=self._deaf,
+            on_recovered=self._chime_later,
+        )
         self._answering = Answering(
             cfg,
             manager=manager,
@@ -103,8 +113,6 @@ class Pipeline:
         self._echo_until = 0
         self._ended = False
         """The source has come to its end."""
-        self._announcements: list[str] = []
-        self._deaf_codes: set[str] = set()
         self._overload = Overload()
         self._state_failed = False
         self._stop = threading.Event()
@@ -120,13 +128,13 @@ class Pipeline:
         Raises DeviceError when neither microphone nor speaker can be opened.
         """
         self._stop, self._heartbeat = stop, heartbeat
-        self._start_devices()
+        self._devices.start()
         self.listener.reset()
         self.listener.patient = not self.source.paced
         self._worker.start()
         try:
             self._set_state("idle")
-            self._announce(" ".join(self.manager.notices()))
+            self._announcements.add(" ".join(self.manager.notices()))
             self._rest()
             while not stop.is_set():
                 self._show_life()
@@ -138,8 +146,7 @@ class Pipeline:
             self.speaker.interrupt(self._turn.cancel)
             self._worker.stop()
             self.listener.cancel()
-            self.source.stop()
-            self.speaker.sink.stop()
+            self._devices.stop()
             self._set_state("stopped")
 
     def _show_life(self) -> None:
@@ -148,7 +155,7 @@ class Pipeline:
 
     def _step(self) -> bool:
         """One frame and what came in meanwhile; False at the end of the source."""
-        self._tended(self._run_inbox)
+        self._inbox.run(self._tended)
         self._tended(self._housekeeping)
         try:
             frame = self.source.read(READ_TIMEOUT)
@@ -184,24 +191,14 @@ class Pipeline:
                 self._abandon("not_heard")
         while self._worker.busy and not self._stop.is_set():
             self._show_life()
-            self._run_inbox(wait=0.05)
-        self._run_inbox()
+            self._inbox.run(self._tended, wait=0.05)
+        self._inbox.run(self._tended)
 
     def _wait_for_worker(self) -> None:
         """A reader that sets the pace waits, so that a file is heard to its end."""
         while self._worker.busy and not self.ringer.ringing and not self._stop.is_set():
             self._show_life()
-            self._run_inbox(wait=0.02)
-
-    def _run_inbox(self, wait: float = 0.0) -> None:
-        timeout = wait
-        while True:
-            try:
-                task = self._inbox.get(block=timeout > 0, timeout=timeout or None)
-            except queue.Empty:
-                return
-            timeout = 0.0
-            self._tended(task)
+            self._inbox.run(self._tended, wait=0.02)
 
     def _housekeeping(self) -> None:
         now = time.monotonic()
@@ -233,49 +230,9 @@ class Pipeline:
 
     # -- devices ---------------------------------------------------------------------
 
-    def _start_devices(self) -> None:
-        source, sink = self.source, self.speaker.sink
-        source.on_trouble = source.on_trouble or self._on_deaf
-        sink.on_trouble = sink.on_trouble or self._on_mute
-        for device in (source, sink):
-            device.on_recovered = device.on_recovered or self._on_recovered
-        absent: DeviceError | None = None
-        for device in (self.speaker.sink, self.source):
-            try:
-                device.start()
-            except DeviceError as error:
-                if absent is not None:
-                    raise
-                absent = error
-                device.wait = True
-                device.start()
-
-    def _on_deaf(self, code: str, message: str, hint: str) -> None:
-        """The microphone is lost or silent; called from a device's thread."""
-
-        def note() -> None:
-            self.bus.emit(Trouble(code=code, message=message, hint=hint))
-            # Half a command is none, and with no sound coming in it would never end.
-            self._abandon("failed")
-            if code not in self._deaf_codes:
-                self._deaf_codes.add(code)
-                self._announce(DEAF)
-
-        self._inbox.put(note)
-
-    def _on_mute(self, code: str, message: str, hint: str) -> None:
-        """The speaker is lost, so nothing can be said about it."""
-        self._inbox.put(lambda: self.bus.emit(Trouble(code=code, message=message, hint=hint)))
-
-    def _on_recovered(self, code: str, message: str) -> None:
-        def note() -> None:
-            self._deaf_codes.discard(code)
-            if not self._deaf_codes and DEAF in self._announcements:
-                self._announcements.remove(DEAF)
-            self.bus.emit(Recovered(code=code, message=message))
-            self._chime_later()
-
-        self._inbox.put(note)
+    def _deaf(self) -> None:
+        # Half a command is none, and with no sound coming in it would never end.
+        self._abandon("failed")
 
     def _chime_later(self) -> None:
         """The sound for "over", after what is being said now."""
@@ -452,7 +409,7 @@ class Pipeline:
                 return
             text = words.result().text
             if self.state == "ringing" and (reply := self.manager.snooze(text)):
-                self._announce(reply)
+                self._announcements.add(reply)
                 self.stop_all()
             elif self._asks_to_stop(text):
                 self.stop_all()
@@ -513,13 +470,8 @@ class Pipeline:
             self._after_speech()
             self._rest()
 
-    def _announce(self, text: str) -> None:
-        """Says something that nobody asked for, as soon as it disturbs nobody."""
-        if text and text not in self._announcements:
-            self._announcements.append(text)
-
     def _start_announcement(self) -> None:
-        text = self._announcements.pop(0)
+        text = self._announcements.take()
         turn = self._speak_unasked("speaking")
 
         def speak() -> None:
