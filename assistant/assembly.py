@@ -57,12 +57,12 @@ class Assembly:
 
         lasting: it is the service, which says in the home that it is there.
 
-        Raises StateError, IntentError.
+        Raises StateError (no folder at all, or a file of a newer version), IntentError.
         """
         self.cfg = cfg
         self.bus = EventBus()
         self.clock = clock or Clock.system()
-        self.state = State(default_dir(cfg.service) / FILE_NAME, self.clock)
+        self.state = State.kept(default_dir(cfg.service) / FILE_NAME, self.clock)
         self.home = home.create(cfg.home)
         if self.home is not None:
             if lasting:
@@ -84,7 +84,8 @@ class Assembly:
             use_log=self._use_log(),
         )
         self.troubles = [
-            Trouble(code="state.set_aside", message=warning) for warning in self.state.warnings
+            Trouble(code=self.state.warning_code, message=warning)
+            for warning in self.state.warnings
         ]
         self.troubles += self.registry.troubles
         self._closed = False

@@ -90,8 +90,9 @@ def hear(args: argparse.Namespace) -> int:
 
 
 def _talk_code(assembly: Assembly) -> int:
-    """The exit code after answering: not 0 when the last attempt to talk has failed."""
-    error = assembly.manager.talk_error
+    """The exit code after answering: not 0 when the last attempt to talk, or to keep what was
+    told, has failed."""
+    error = assembly.manager.talk_error or assembly.registry.state_error
     return 0 if error is None else error.exit_code
 
 

@@ -10,7 +10,9 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import platformdirs
 
@@ -63,8 +65,15 @@ MIGRATIONS = (
         done INTEGER NOT NULL DEFAULT 0
     );
     """,
+    # The time on the wall, with its offset when it was set, of what ends at a time of day.
+    """
+    ALTER TABLE timers ADD COLUMN wall TEXT NOT NULL DEFAULT '';
+    """,
 )
 """Script i takes the schema from version i to version i + 1."""
+
+FAILED = "state.failed"
+"""Code of the error of a file that cannot be read or written, for whatever reason."""
 
 BUSY_SECONDS = 5.0
 _SIDE_FILES = ("", "-wal", "-shm", "-journal")
@@ -97,6 +106,7 @@ _ZONE = LocalZone()
 
 
 def _local_now() -> datetime:
+    time.tzset()  # the zone may have been changed while this runs
     return datetime.now(_ZONE)
 
 
@@ -127,6 +137,8 @@ class State:
     is damaged or not ours is renamed to ``NAME.corrupt-TIME`` and a new one begun.
     """
 
+    warning_code: ClassVar[str] = "state.set_aside"
+
     def __init__(self, path: Path | str, clock: Clock | None = None) -> None:
         self.path = Path(path)
         self.clock = clock or Clock.system()
@@ -144,6 +156,19 @@ class State:
                     self._set_aside(str(error))
                     self._db = self._open()
         self._version = self._data_version()
+
+    @classmethod
+    def kept(cls, path: Path | str, clock: Clock | None = None) -> State:
+        """The state in that file, or one that keeps nothing where the file cannot be used.
+
+        Raises StateError when a newer version has written it.
+        """
+        try:
+            return cls(path, clock)
+        except StateError as error:
+            if error.code != FAILED:
+                raise
+            return UnkeptState(path, clock, error)
 
     def close(self) -> None:
         with self._lock:
@@ -266,7 +291,68 @@ class State:
             hint = "Another process has it open and does not let go; restart the assistant."
         elif "malformed" in reason or "not a database" in reason:
             hint = "Restart the assistant; it sets a damaged file aside."
-        return StateError("state.failed", f"The state in {self.path} failed: {reason}.", hint)
+        return StateError(FAILED, f"The state in {self.path} failed: {reason}.", hint)
+
+
+class UnkeptState(State):
+    """Stands in for a file that cannot be written: what it holds is known, nothing is added.
+
+    Writing raises the StateError that said why. So does reading, where what the file holds
+    could not be read; settings are then at their defaults.
+    """
+
+    warning_code = "state.unkept"
+
+    def __init__(self, path: Path | str, clock: Clock | None, error: StateError) -> None:
+        self.path = Path(path)
+        self.clock = clock or Clock.system()
+        self.warnings = [f"{error.message} Nothing can be kept, such as timers and lists."]
+        self._lock = threading.RLock()
+        self._why = error
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._unread = False
+        try:
+            self._copy()
+        except (OSError, sqlite3.DatabaseError, StateError):
+            self._db.close()
+            self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._unread = self.path.exists()
+        self._db.row_factory = sqlite3.Row
+        self._migrate(self._db)
+
+    def _copy(self) -> None:
+        """What the file and its log of changes hold, by way of another folder."""
+        if not self.path.exists():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            for side in ("", "-wal"):
+                source = self.path.with_name(self.path.name + side)
+                if source.exists():
+                    shutil.copyfile(source, Path(folder) / f"copy{side}")
+            copy = sqlite3.connect(Path(folder) / "copy")
+            try:
+                self._check(copy)
+                copy.backup(self._db)
+            finally:
+                copy.close()
+
+    def changed(self) -> bool:
+        """Nothing is written, and what another process writes is not seen."""
+        return False
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The JSON value kept under ``key``."""
+        return default if self._unread else super().get(key, default)
+
+    def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[sqlite3.Row]:
+        """All rows of one SELECT."""
+        if self._unread:
+            raise self._why
+        return super().query(sql, parameters)
+
+    def transaction(self) -> NoReturn:
+        """Raises StateError."""
+        raise self._why
 
 
 @contextmanager

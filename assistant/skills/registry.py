@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.config import Config
-from assistant.errors import AssistantError, SkillError
+from assistant.errors import AssistantError, SkillError, StateError
 from assistant.events import Trouble
 from assistant.home.base import Home
 from assistant.intent.base import Intent
@@ -42,6 +42,7 @@ SKILLS = {
 with a section in the configuration can be switched off."""
 
 APOLOGY = "Sorry, that didn't work."
+NOT_KEPT = "Sorry, that is not saved: my storage is full or can't be used."
 NOTHING_TO_UNDO = "There is nothing to undo."
 NO_UNDO = "Sorry, I can't undo that."
 
@@ -62,6 +63,8 @@ class Registry:
         self._own: list[Loaded] = []
         self._broken: dict[str, Trouble] = {}
         self.troubles: list[Trouble] = []
+        self.state_error: StateError | None = None
+        """Why the last command that had to keep something, or to know it, could not."""
 
     @classmethod
     def load(cls, cfg: Config, state: State, home: Home | None = None) -> Registry:
@@ -179,6 +182,10 @@ class Registry:
             outcome = outcome or checked(skill.handle(intent, turn))
         except SkillError as error:
             return Outcome(error.message, ok=False)
+        except StateError as error:
+            log.info("%s failed: %s", intent.name, error)
+            self.state_error = error
+            return Outcome(NOT_KEPT, ok=False)
         except AssistantError as error:
             log.warning("%s failed: %s", intent.name, error)
             return Outcome(APOLOGY, ok=False)
@@ -187,6 +194,8 @@ class Registry:
             return Outcome(APOLOGY, ok=False)
         self._known = outcome.known
         self.done(outcome)
+        if outcome.action is not None:
+            self.state_error = None
         return outcome
 
     def done(self, outcome: Outcome) -> None:

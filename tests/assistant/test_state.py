@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sqlite3
@@ -15,7 +16,7 @@ import pytest
 
 from assistant.config import ServiceConfig
 from assistant.errors import StateError
-from assistant.state import FILE_NAME, MIGRATIONS, Clock, State, default_dir
+from assistant.state import FILE_NAME, MIGRATIONS, Clock, State, UnkeptState, default_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -243,3 +244,54 @@ def test_kill_in_the_middle_of_writing(path: Path) -> None:
         assert state.warnings == []
         assert state.get("a") == state.get("b") >= last
         state.close()
+
+
+def test_a_folder_that_cannot_be_made_still_gives_a_state(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    state = State.kept(tmp_path / "file" / FILE_NAME)
+    assert isinstance(state, UnkeptState)
+    (warning,) = state.warnings
+    assert "Nothing can be kept" in warning
+    assert state.get("volume", 70) == 70
+    assert state.query("SELECT * FROM timers") == []
+    with pytest.raises(StateError):
+        state.set("volume", 40)
+    with pytest.raises(StateError), state.transaction():
+        pass
+    assert state.get("volume", 70) == 70
+    state.close()
+
+
+def _cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> State:
+    def read_only(lock: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(lock))
+
+    monkeypatch.setattr("assistant.state._exclusive", read_only)
+    return State.kept(path)
+
+
+def test_what_was_kept_is_known_where_it_can_no_longer_be_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = State(path)
+    before.set("volume", 35)  # still in the log of changes: it was not closed
+    state = _cannot_be_written(path, monkeypatch)
+    assert isinstance(state, UnkeptState)
+    assert state.get("volume") == 35
+    with pytest.raises(StateError, match="Read-only"):
+        state.set("volume", 40)
+    before.close()
+    state.close()
+
+
+def test_nothing_is_made_up_about_a_file_that_cannot_be_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database at all" * 100)
+    state = _cannot_be_written(path, monkeypatch)
+    assert state.get("volume", 70) == 70
+    with pytest.raises(StateError, match="Read-only"):
+        state.query("SELECT * FROM timers")
+    assert path.read_bytes().startswith(b"no database")
+    state.close()

@@ -128,6 +128,20 @@ def test_timers_outlive_the_process() -> None:
     assert "tea" in answer["reply"]
 
 
+def test_without_a_place_to_keep_things_it_answers_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    nowhere = ("--set", f"service.state_dir={tmp_path / 'taken'}")
+    known = assistant("ask", *nowhere, "what is nineteen plus four")
+    assert (known.returncode, known.stdout) == (0, "19 plus 4 is 23.\n")
+    assert len(known.stderr.splitlines()) == 1, known.stderr
+    assert "Nothing can be kept" in known.stderr
+    lost = assistant("ask", *nowhere, "set a timer for nineteen minutes")
+    assert lost.returncode == 4
+    assert "not saved" in lost.stdout
+    assert "Timer set" not in lost.stdout
+    assert assistant("say", *nowhere, "hello", "--print").returncode == 0
+
+
 @pytest.mark.parametrize("text", ["Größe ☕ 二 😀", "stell einen Wecker für früh", "\x00\x07"])
 def test_any_characters_under_a_plain_locale(text: str) -> None:
     env = {"LC_ALL": "C", "LANG": "C", "PYTHONIOENCODING": "", "PYTHONUTF8": "0"}

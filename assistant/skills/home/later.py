@@ -95,6 +95,8 @@ class Later:
     def run_due(self) -> None:
         """Does what is due now; what is long overdue is told and not done."""
         now = self._state.clock.now()
+        if not self.pending():
+            return
         with self._kept() as tasks:
             # taken before it is done, so that no second process does it too
             due = [task for task in tasks if task.due <= now]

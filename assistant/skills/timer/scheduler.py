@@ -4,7 +4,7 @@ A Pi has no clock that runs without power. After a boot its wall time may be hou
 until the network corrects it in one step, and a step must neither fire timers nor hold
 them back. So a timer of a given length is kept as a reading of the clock since boot as
 well as in wall time: within the same boot only the former counts, after a reboot only
-the latter. A timer that was set "until seven" has wall time alone.
+the latter. What was set "until seven" has wall time alone: it is at seven wherever it is then.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Scheduler(TimerTable):
             for timer in ringing:
                 db.execute(
                     "UPDATE timers SET status = 'pending', due_ms = :due_ms, boot_id = :boot_id,"
-                    " boot_due_ms = :boot_due_ms WHERE id = :id",
+                    " boot_due_ms = :boot_due_ms, wall = :wall WHERE id = :id",
                     {**moment, "id": timer.id},
                 )
         snoozed = {timer.id for timer in ringing}
@@ -153,10 +153,13 @@ class Scheduler(TimerTable):
 
     def take_missed(self, kinds: Collection[str] = (TIMER, ALARM, REMINDER)) -> list[Timer]:
         """The missed ones of these kinds, each handed out once and then forgotten."""
-        return self.remove([t for t in self.timers("missed") if t.kind in kinds])
+        missed = [t for t in self.timers("missed") if t.kind in kinds]
+        return self.remove(missed) if missed else []
 
     def mark_missed(self) -> None:
         """Notes what ended unheard while no process held the bell."""
+        if not any(t.left < -LATE_SECONDS and not t.paused for t in self.timers()):
+            return
         with self._state.transaction() as db:
             for row in db.execute("SELECT * FROM timers WHERE status = 'pending'").fetchall():
                 timer = self._timer(row)

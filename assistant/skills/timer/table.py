@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from assistant.errors import SkillError
@@ -90,8 +90,9 @@ class TimerTable:
         return self._update(
             timer,
             "seconds = seconds + :by, due_ms = due_ms + :by * 1000,"
-            " boot_due_ms = boot_due_ms + :by * 1000, paused_ms = paused_ms + :by * 1000",
-            {"by": by_seconds},
+            " boot_due_ms = boot_due_ms + :by * 1000, paused_ms = paused_ms + :by * 1000,"
+            " wall = CASE wall WHEN '' THEN '' ELSE :wall END",
+            {"by": by_seconds, "wall": self._wall(timer.ends + timedelta(seconds=by_seconds))},
         )
 
     def replace(
@@ -110,7 +111,7 @@ class TimerTable:
         return self._update(
             timer,
             "name = :name, seconds = :seconds, due_ms = :due_ms, boot_id = :boot_id,"
-            " boot_due_ms = :boot_due_ms, repeat = :repeat, paused_ms = NULL",
+            " boot_due_ms = :boot_due_ms, wall = :wall, repeat = :repeat, paused_ms = NULL",
             {"name": name, "seconds": seconds, "repeat": _text(repeat)}
             | self._moment(seconds, until),
         )
@@ -128,7 +129,8 @@ class TimerTable:
         """Lets a paused timer run on. Raises SkillError when it is gone."""
         return self._update(
             timer,
-            "paused_ms = NULL, due_ms = :due_ms, boot_id = :boot_id, boot_due_ms = :boot_due_ms",
+            "paused_ms = NULL, due_ms = :due_ms, boot_id = :boot_id, boot_due_ms = :boot_due_ms,"
+            " wall = :wall",
             self._moment(timer.left, None),
         )
 
@@ -183,7 +185,11 @@ class TimerTable:
             "due_ms": milliseconds(ends),
             "boot_id": boot_id,
             "boot_due_ms": round(boot_due * 1000),
+            "wall": "" if until is None else self._wall(until),
         }
+
+    def _wall(self, moment: datetime) -> str:
+        return moment.astimezone(self._clock.now().tzinfo).isoformat()
 
     def _timer(self, row: sqlite3.Row) -> Timer:
         now = self._clock.now().astimezone(UTC)
@@ -196,6 +202,8 @@ class TimerTable:
             ends = now + timedelta(seconds=left)
         else:
             ends = datetime.fromtimestamp((ended or row["due_ms"]) / 1000, UTC)
+            if row["wall"] and not row["repeat"] and row["status"] == "pending":
+                ends = on_this_wall(row["wall"], self._clock.now().tzinfo)
             left = (ends - now).total_seconds()
         repeat = Recurrence.from_json(json.loads(row["repeat"])) if row["repeat"] else None
         paused = row["paused_ms"] is not None
@@ -216,6 +224,19 @@ class TimerTable:
 def milliseconds(moment: datetime) -> int:
     """Since 1970, as the table has it."""
     return round(moment.timestamp() * 1000)
+
+
+def on_this_wall(said: str, zone: tzinfo | None) -> datetime:
+    """The moment (UTC) at which clocks in ``zone`` show what they were to show.
+
+    said: an ISO date and time with the offset that it had where it was set: of two moments
+        that a change of the clocks gives the same time, the one of that offset is meant.
+    """
+    there = datetime.fromisoformat(said)
+    here = there.replace(tzinfo=zone)
+    if here.replace(fold=1).utcoffset() == there.utcoffset():
+        here = here.replace(fold=1)
+    return here.astimezone(UTC)
 
 
 def insert_occurrence(db: sqlite3.Connection, series: Timer) -> int:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assistant.config import Config
-from assistant.errors import SkillError, StateError
+from assistant.errors import LlmError, SkillError, StateError
 from assistant.intent.base import Intent
 from assistant.skills import registry as module
 from assistant.skills.base import Outcome, Skill, TurnContext
-from assistant.skills.registry import APOLOGY, NO_UNDO, NOTHING_TO_UNDO, Registry
+from assistant.skills.registry import APOLOGY, NO_UNDO, NOT_KEPT, NOTHING_TO_UNDO, Registry
 from assistant.skills.system.skill import SystemSkill
 from assistant.state import State
 from tests.assistant.skills.clocks import FakeClock
@@ -75,12 +75,22 @@ def test_skill_error_is_spoken(state: State) -> None:
 
 
 def test_other_errors_are_never_read_aloud(state: State, caplog: pytest.LogCaptureFixture) -> None:
-    for error in (ValueError("secret Traceback"), StateError("s", "/some/path failed.")):
+    for error in (ValueError("secret Traceback"), LlmError("s", "/some/path failed.")):
         with caplog.at_level(logging.WARNING):
             outcome = outcome_of(error, state)
         assert (outcome.ok, outcome.reply, outcome.action) == (False, APOLOGY, None)
     assert caplog.text.count("secret Traceback") == 1
     assert "/some/path" in caplog.text
+
+
+def test_what_could_not_be_saved_is_told_until_something_can_be(state: State) -> None:
+    full = StateError("state.failed", "disk is full: /some/path")
+    registry = Registry(Config(), state, [Moody(full), Lamp()])
+    outcome = registry.handle(Intent("moody.do"), TurnContext(state.clock.now, state))
+    assert (outcome.ok, outcome.reply, outcome.action) == (False, NOT_KEPT, None)
+    assert registry.state_error is full
+    assert registry.handle(Intent("lamp.light"), TurnContext(state.clock.now, state)).ok
+    assert registry.state_error is None
 
 
 def test_notices_survive_a_failing_skill(state: State) -> None:

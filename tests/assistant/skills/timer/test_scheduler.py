@@ -8,11 +8,13 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from assistant.errors import SkillError
 from assistant.skills.timer.scheduler import Scheduler
+from assistant.skills.timer.table import ALARM
 from assistant.state import Clock, State
 from tests.assistant.skills.clocks import FakeClock
 
@@ -275,3 +277,48 @@ def test_kill_nine_loses_no_confirmed_timer(tmp_path: Path) -> None:
     assert len(kept) - (confirmed[-1] + 1 - removed) in (0, 1), "at most the one being written"
     lefts = [timer.left for timer in Scheduler(state).timers()]
     assert all(3500 < left < 3600 + confirmed[-1] + 2 for left in lefts)
+
+
+def test_seven_stays_seven_where_the_device_is_taken(device: Device) -> None:
+    device.time.wall = datetime(2026, 5, 4, 22, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+    seven = datetime(2026, 5, 5, 7, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+    device.service.add("7 AM", 32_400, seven, kind=ALARM)
+    device.service.add("soup", 3600)
+    device.time.wall = device.time.wall.astimezone(ZoneInfo("America/New_York"))
+    there = datetime(2026, 5, 5, 7, 0, tzinfo=ZoneInfo("America/New_York"))
+    soup, alarm = device.service.timers()
+    assert soup.left == 3600
+    assert alarm.ends == there
+    device.due()
+    device.restart()
+    assert device.service.timers()[1].ends == there
+    device.time.wait((there - device.time.wall).total_seconds())
+    assert device.due()[0] == ["7 AM"]
+    device.service.snooze(540)
+    assert device.due() == ([], [])
+    device.time.wait(540)
+    assert device.due()[0] == ["7 AM"]
+
+
+def test_what_was_moved_or_undone_stays_on_the_wall_too(device: Device) -> None:
+    device.time.wall = datetime(2026, 5, 4, 22, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+    until = datetime(2026, 5, 5, 7, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
+    alarm = device.service.add("7 AM", 32_400, until, kind=ALARM)
+    before = device.service.snapshot([alarm])
+    device.service.change(alarm, 1800)
+    device.time.wall = device.time.wall.astimezone(ZoneInfo("Asia/Tokyo"))
+    (moved,) = device.service.timers()
+    assert moved.ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M") == "07:30"
+    device.service.restore(before)
+    (back,) = device.service.timers()
+    assert back.ends.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M") == "07:00"
+
+
+def test_of_an_hour_that_comes_twice_the_one_that_was_meant_is_kept(device: Device) -> None:
+    zone = ZoneInfo("Europe/Lisbon")
+    device.time.wall = datetime(2026, 10, 24, 22, 0, tzinfo=zone)
+    for fold in (0, 1):
+        until = datetime(2026, 10, 25, 1, 30, fold=fold, tzinfo=zone)
+        device.service.add(f"fold {fold}", 3600, until, kind=ALARM)
+    first, second = device.service.timers()
+    assert (second.ends - first.ends) == timedelta(hours=1)
