@@ -17,6 +17,9 @@ import paho.mqtt.client as mqtt
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.patience import PATIENCE_S
+from tests.ports import free_port
+
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 
 
@@ -34,9 +37,7 @@ class Mosquitto:
         """tls: files of certificate and key."""
         if MOSQUITTO is None:
             pytest.skip("mosquitto is not installed (apt install mosquitto)")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = free_port()
         self._config = folder / "mosquitto.conf"
         lines = [f"listener {self.port} 127.0.0.1", "persistence false"]
         # Started by root it would become a user who may not read a test's folder.
@@ -62,7 +63,7 @@ class Mosquitto:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             assert self._process.poll() is None, "mosquitto ended at once"
             with socket.socket() as probe:
@@ -110,11 +111,11 @@ class Devices:
         self.client.connect("127.0.0.1", port)
         self.client.subscribe("#", 1)
         self.client.loop_start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(PATIENCE_S)
 
     def tell(self, topic: str, payload: Any, *, retain: bool = False) -> None:
         text = payload if isinstance(payload, str | bytes) else json.dumps(payload)
-        self.client.publish(topic, text, qos=1, retain=retain).wait_for_publish(5)
+        self.client.publish(topic, text, qos=1, retain=retain).wait_for_publish(PATIENCE_S)
 
     def commands(self, topic: str) -> list[str]:
         with self.changed:
@@ -122,7 +123,8 @@ class Devices:
 
     def wait(self, topic: str, count: int = 1) -> list[str]:
         with self.changed:
-            assert self.changed.wait_for(lambda: len(self.commands(topic)) >= count, 10), self.heard
+            came = self.changed.wait_for(lambda: len(self.commands(topic)) >= count, PATIENCE_S)
+            assert came, self.heard
         return self.commands(topic)
 
     def close(self) -> None:

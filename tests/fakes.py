@@ -16,6 +16,7 @@ from assistant.events import Event
 from assistant.tts.base import Speech, Voice
 from assistant.vad.base import Vad
 from assistant.wake.base import Wake, WakeDetector
+from tests.patience import PATIENCE_S
 
 LOUD = 3000
 WAKE_MARK = 12345
@@ -214,7 +215,7 @@ class EventLog:
         return [e for e in self.events if isinstance(e, kind)]
 
     def wait(
-        self, kind: type[Event], count: int = 1, timeout: float = 10.0, **fields: object
+        self, kind: type[Event], count: int = 1, timeout: float = PATIENCE_S, **fields: object
     ) -> Event:
         """The count-th event of this kind with these field values."""
 

@@ -23,6 +23,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
+from tests.patience import PATIENCE_S
+
 TOKEN = "a-long-lived-token"
 
 Service = Callable[["HomeServer", list[str], dict[str, Any]], dict[str, Any] | None]
@@ -196,7 +198,7 @@ class HomeServer:
         for connection in connections:
             _cut(connection)
 
-    def wait_for_calls(self, count: int, timeout_s: float = 10.0) -> None:
+    def wait_for_calls(self, count: int, timeout_s: float = PATIENCE_S) -> None:
         with self.called:
             assert self.called.wait_for(lambda: len(self.calls) >= count, timeout_s), self.calls
 
@@ -227,7 +229,7 @@ class HomeServer:
                 connection.send(self.behaviour.first)
                 return
             connection.send(json.dumps({"type": "auth_required", "ha_version": "2026.11.2"}))
-            token = json.loads(connection.recv(timeout=10)).get("access_token")
+            token = json.loads(connection.recv(timeout=PATIENCE_S)).get("access_token")
             self.logins.append(token)
             if token != self.token:
                 text = "Invalid access token or password"

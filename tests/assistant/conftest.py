@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.assistant.room import Room
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -20,3 +21,12 @@ def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
     yield make
     for one in rooms:
         one.end()
+
+
+@pytest.fixture(autouse=True)
+def patient_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine even a connection to this machine itself may take its time."""
+    monkeypatch.setattr("assistant.home.websocket.OPEN_S", PATIENCE_S)
+    monkeypatch.setattr("assistant.home.broker.OPEN_S", PATIENCE_S)
+    monkeypatch.setattr("assistant.home.mqtt.PUBLISH_S", PATIENCE_S)
+    monkeypatch.setattr("assistant.assembly.HOME_S", PATIENCE_S)

@@ -30,6 +30,7 @@ from assistant.ringing import Ringer
 from assistant.skills.registry import Registry
 from assistant.speaking import Speaker
 from assistant.state import Clock, State
+from tests.patience import PATIENCE_S
 
 Piece = str | Exception | Callable[[], str]
 
@@ -129,13 +130,13 @@ class Room:
 
     def end(self) -> None:
         self.stop.set()
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         self.listener.close()
         self.ringer.close()
         self.state.close()
 
-    def wait_for(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[], bool], timeout: float = PATIENCE_S) -> bool:
         """Waits until something that no event tells is so."""
         end = time.monotonic() + timeout
         while not condition():
@@ -144,7 +145,7 @@ class Room:
             time.sleep(0.01)
         return True
 
-    def beats_stop(self, timeout: float = 10.0) -> bool:
+    def beats_stop(self, timeout: float = PATIENCE_S) -> bool:
         """Waits for a second without a heartbeat."""
         return self.wait_for(lambda: time.monotonic() - self.last_beat > 1.0, timeout)
 

@@ -18,6 +18,7 @@ from assistant.skills.registry import Registry
 from assistant.state import State
 from tests.assistant.skills.clocks import FakeClock
 from tests.home_server import TOKEN, HomeServer
+from tests.patience import PATIENCE_S
 
 _GRAMMARS: dict[str, Any] = {}
 
@@ -69,7 +70,7 @@ class House:
         self.state = State(folder / "state.db", self.time.clock)
         self.home = HomeAssistant(self.cfg.home.home_assistant, reconnect_s=0.1)
         self.home.start()
-        self.home.settle(10)
+        self.home.settle(PATIENCE_S)
         assert self.home.trouble() == ""
         self.registry = Registry.load(self.cfg, self.state, self.home)
         assert not self.registry.troubles
@@ -129,7 +130,7 @@ class House:
 
     def settle(self, entity: str, state: str) -> None:
         """Waits until the home has heard of a new state."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE_S
         while not any(e.id == entity and e.state == state for e in self.home.snapshot().entities):
             assert time.monotonic() < end, f"{entity} is not {state}"
             time.sleep(0.002)
