@@ -20,6 +20,7 @@ from assistant.intent import data_sets
 from assistant.intent.heads import file
 from assistant.intent.heads.head import Setup
 from assistant.intent.heads.reader import Reader
+from assistant.intent.heads.stored import Stored
 from assistant.intent.heads.training import draw, train
 from assistant.intent.own import rows as own
 from assistant.models import path_of
@@ -62,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of draws and training (0)")
     parser.add_argument("--config", type=Path, help="configuration that names the language model")
     parser.add_argument("--threads", type=int, default=2, help="for the language model (2)")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="keep what the language model makes of a sentence, so that only new ones are read",
+    )
     parser.add_argument("--json", action="store_true", help="the figures as JSON")
     return parser
 
@@ -94,8 +101,9 @@ def _run(args: argparse.Namespace) -> None:
         print(f"{time.monotonic() - start:6.0f} s  {text}", file=sys.stderr, flush=True)
 
     try:
+        states = Stored(reader, args.cache) if args.cache is not None else reader
         careful = args.set == own.NAME
-        trained = train(args.set, examples, reader, setup, careful=careful, seed=args.seed, say=say)
+        trained = train(args.set, examples, states, setup, careful=careful, seed=args.seed, say=say)
     finally:
         reader.close()
     if args.set == own.NAME:

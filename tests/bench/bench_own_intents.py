@@ -1,18 +1,18 @@
-"""Public sentences through the sentences of the skills and the shipped head: right, wrong, left.
+"""Sentences through the sentences of the skills and the home and the head: right, wrong, left.
 
-    python tests/bench/bench_own_intents.py [--data DIR] [--seed N] [--per N] [--show]
+    python tests/bench/bench_own_intents.py [--set public|written] [--data DIR] [--seed N] [--per N]
+        [--head FILE] [--no-home] [--show] [--left]
 
-Draws some sentences of each intent of CLINC150 and HWU64, judged by tests/bench/own_intents.yaml,
-with talk.txt and turns of users of SGD dialogues as talk. The shipped head was trained on none of
-them. A home is assumed to be there. Ends in one line of JSON.
+public: draws some sentences of each intent of the public sets, judged by
+tests/bench/own_intents.yaml, with talk.txt and turns of users of SGD dialogues as talk; written:
+tests/bench/own_written.yaml. The shipped head was trained on none of them. The home is that of
+tests/data/home.yaml, whose names the sentences need not have. Ends in one line of JSON.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
-import random
 import sys
 import time
 from pathlib import Path
@@ -20,96 +20,106 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import own_sets
 import yaml
+from own_sets import Drawn
 
 from assistant import config
 from assistant.bench.latency import percentiles
-from assistant.bench.own_plain import NONE, Row, Verdict
+from assistant.home.base import Area, Entity, Floor, Snapshot
+from assistant.intent.base import Intent
 from assistant.intent.chain import Chain
 from assistant.intent.grammar import Grammar
 from assistant.intent.heads.heads import SHIPPED, Heads
 from assistant.intent.heads.reader import Reader
+from assistant.intent.home_grammar import HomeGrammar
 from assistant.intent.own import rows
+from assistant.intent.own.finish import Finish
 from assistant.models import path_of
 
 ROOT = Path(__file__).resolve().parents[2]
-TALK = ROOT / "tests" / "data" / "intents" / "talk.txt"
-DIALOGUES = "sgd-dialogues/sgd_dev_assistant.jsonl.gz"
-SERVED = ("Weather", "Alarm", "Media", "Music", "Calendar")
-"""Services of the dialogues that are not talk for us."""
-
-Drawn = tuple[str, tuple[str, ...]]
-"""A sentence and how the names of the intents begin that are right; none for talk."""
+HOME = ROOT / "tests" / "data" / "home.yaml"
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+def home() -> Snapshot:
+    """The home of the tests."""
+
+    def items(kind: str) -> list[dict[str, Any]]:
+        return [{**item, "aliases": tuple(item.get("aliases", ()))} for item in content[kind]]
+
+    content = yaml.safe_load(HOME.read_text(encoding="utf-8"))
+    return Snapshot(
+        floors=tuple(Floor(**item) for item in items("floors")),
+        areas=tuple(Area(**item) for item in items("areas")),
+        entities=tuple(Entity(**item) for item in items("entities")),
+        version=1,
+    )
 
 
-def of_set(data: Path, mapping: dict[str, Any], per: int, rng: random.Random) -> list[Drawn]:
-    by_intent: dict[str, list[str]] = {}
-    for row in lines(data / mapping["file"]):
-        by_intent.setdefault(row["intent"], []).append(row["text"])
-    talk = mapping.get("talk") or by_intent.keys() - mapping["intents"] - set(mapping["unclear"])
-    wanted = {**dict.fromkeys(talk, ()), **mapping["intents"]}
-    return [
-        (text, tuple(wanted[intent]))
-        for intent in sorted(wanted)
-        for text in rng.sample(by_intent[intent], min(per, len(by_intent[intent])))
-    ]
+def chain(head: Path, reader: Any, *, at_home: bool = True) -> Chain:
+    """As the assistant understands, without what was taught."""
+    grammar = Grammar([f for f in rows.folders() if (f / "en.yaml").is_file()])
+    if not at_home:
+        return Chain([grammar, Heads(head, reader)])
+    snapshot = home()
+    heads = Heads(head, reader, finish=Finish(lambda: snapshot))
+    return Chain([grammar, HomeGrammar(lambda: snapshot), heads])
 
 
-def of_dialogues(data: Path, n: int, rng: random.Random) -> list[Drawn]:
-    texts = [
-        turn["text"]
-        for dialogue in lines(data / DIALOGUES)
-        for turn in dialogue["turns"]
-        if turn["who"] == "USER"
-        and not any(frame["service"].startswith(SERVED) for frame in turn["frames"])
-    ]
-    return [(text, ()) for text in rng.sample(texts, min(n, len(texts)))]
-
-
-def figures(name: str, drawn: list[Drawn], chain: Chain, show: bool) -> dict[str, Any]:
-    counts = {"right": 0, "wrong": 0, "left": 0, "talk_taken": 0, "in_scope": 0, "talk": 0}
+def figures(name: str, drawn: list[Drawn], links: Chain, show: bool, left: bool) -> dict[str, Any]:
+    """values: of what the head did rightly, all values too; valued: of so many."""
+    keys = ("right", "wrong", "left", "talk_taken", "in_scope", "talk", "values", "valued")
+    counts = dict.fromkeys(keys, 0)
     ms = []
-    for text, right in drawn:
+    for row in drawn:
         start = time.perf_counter()
-        found = chain.understand(text)
-        verdict = Verdict(Row(text, NONE), found, (time.perf_counter() - start) * 1000)
-        ms.append(verdict.ms)
-        counts["in_scope" if right else "talk"] += 1
+        found = links.understand(row.text)
+        ms.append((time.perf_counter() - start) * 1000)
+        counts["in_scope" if row.right else "talk"] += 1
         if found is None:
-            counts["left"] += bool(right)
-        elif verdict.got.startswith(right) and right:
+            counts["left"] += bool(row.right)
+            if left and row.right:
+                print(f"{'-':28} ----  {row.text}")
+        elif row.right and found.name.startswith(row.right):
             counts["right"] += 1
+            if found.source == "heads" and row.marks is not None:
+                whole = values(found) >= {row.text[m.start : m.end].lower() for m in row.marks}
+                counts["valued"] += 1
+                counts["values"] += whole
+                if show and not whole:
+                    print(f"{found.name:28} {found.slots}  {row.text}")
         else:
-            counts["wrong" if right else "talk_taken"] += 1
+            counts["wrong" if row.right else "talk_taken"] += 1
             if show:
-                print(f"{verdict.got:28} {found.score:.2f}  {text}")
+                print(f"{found.name:28} {found.score:.2f}  {row.text}")
     return {"set": name, **counts, "ms": percentiles(ms)}
+
+
+def values(found: Intent) -> set[str]:
+    return {str(value).lower() for value in found.slots.values()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--set", choices=("public", "written"), default="public")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--per", type=int, default=5, help="sentences of each intent (5)")
     parser.add_argument("--head", type=Path, default=SHIPPED)
+    parser.add_argument("--no-home", action="store_true", help="as where no home is configured")
     parser.add_argument("--show", action="store_true", help="print what is wrong")
+    parser.add_argument("--left", action="store_true", help="print the commands left to talk")
     args = parser.parse_args()
     cfg = config.load(None)
     reader = Reader.load(path_of(cfg.llm.model), cfg.dialogue.system_prompt, threads=1)
-    grammar = Grammar([f for f in rows.folders() if (f / "en.yaml").is_file()])
-    chain = Chain([grammar, Heads(args.head, reader)])
-    chain.load()
-    rng = random.Random(args.seed)
-    mappings = yaml.safe_load(Path(__file__).with_name("own_intents.yaml").read_text("utf-8"))
-    sets = {name: of_set(args.data, mapping, args.per, rng) for name, mapping in mappings.items()}
-    sets["talk.txt"] = [(line, ()) for line in TALK.read_text("utf-8").splitlines() if line]
-    sets["sgd"] = of_dialogues(args.data, 40 * args.per, rng)
-    result = [figures(name, drawn, chain, args.show) for name, drawn in sets.items()]
+    links = chain(args.head, reader, at_home=not args.no_home)
+    links.load()
+    sets = (
+        own_sets.public(args.data, args.per, args.seed)
+        if args.set == "public"
+        else own_sets.written()
+    )
+    result = [figures(name, drawn, links, args.show, args.left) for name, drawn in sets.items()]
     reader.close()
     print(json.dumps(result))
 

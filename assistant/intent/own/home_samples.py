@@ -10,6 +10,7 @@ from assistant.intent.grammar import Grammar
 from assistant.intent.heads.example import Example
 from assistant.intent.home_sentences import Template, compile_sentences, own, package
 from assistant.intent.own.expand import Expander, Part
+from assistant.intent.own.picks import Picks
 from assistant.intent.own.samples import TRIES
 
 _NAMES = {
@@ -38,7 +39,9 @@ class HomeSampler:
         """examples: what their intents mark is marked here, sentences with other values are left
         out; grammar: of the skills, whose sentences are theirs."""
         self._grammar = grammar
+        self._seed = seed
         self._random = random.Random(seed)
+        self._picks = Picks("")
         self._slots: dict[str, set[str]] = {}
         self._values: dict[str, list[str]] = {}
         for example in examples:
@@ -56,6 +59,9 @@ class HomeSampler:
             by_intent.setdefault(f"home.{template.intent}", []).append(template)
         drawn: list[Example] = []
         for intent in sorted(by_intent.keys() & self._slots.keys()):
+            # Each intent by itself: what one learns changes no other's sentences.
+            self._random = random.Random(f"{self._seed} {intent}")
+            self._picks = Picks(f"{self._seed} {intent}")
             found: dict[str, Example] = {}
             for _ in range(per_intent * TRIES):
                 if len(found) == per_intent:
@@ -93,7 +99,7 @@ class HomeSampler:
         """Of the list that the template names, or as an example has it."""
         values = getattr(words, "values", None)
         if not values:
-            return self._random.choice(self._values[f"{intent}.{slot}"])
+            return self._picks.of(self._values[f"{intent}.{slot}"])
         drawn = Expander({}, _no_lists, self._random).draw(
             self._random.choice(values).text_in, intent
         )

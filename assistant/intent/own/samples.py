@@ -12,6 +12,7 @@ from assistant.intent import sentence_file
 from assistant.intent.grammar import EXAMPLES, Grammar
 from assistant.intent.heads.example import Example
 from assistant.intent.own.expand import Expander, Part
+from assistant.intent.own.picks import Picks
 from assistant.intent.sentence_file import SentenceFile
 
 TRIES = 8
@@ -19,7 +20,8 @@ TRIES = 8
 
 
 class Sampler:
-    """Draws from templates; the same seed draws the same.
+    """Draws from templates; the same seed draws the same, for each intent by itself: another
+    example changes few of the sentences, so that few have to be read anew.
 
     Values are those that the examples mark: by slot, or by kind where the skill reads by that.
     """
@@ -27,7 +29,7 @@ class Sampler:
     def __init__(self, examples: Sequence[Example], grammar: Grammar, seed: int) -> None:
         """grammar: loaded; a sentence counts when it understands it as it was meant."""
         self._grammar = grammar
-        self._random = random.Random(seed)
+        self._seed = seed
         self._values: dict[str, list[str]] = {}
         self._slots: dict[str, set[str]] = {}
         for example in examples:
@@ -60,18 +62,20 @@ class Sampler:
             for name, words in content.lists.items()
         }
 
+        rng, picks = random.Random(f"{self._seed} {intent}"), Picks(f"{self._seed} {intent}")
+
         def value(node: Any) -> list[Part] | Any:
             if node.list_name in lists:
-                return self._random.choice(lists[node.list_name])
-            return self._marked(intent, node)
+                return rng.choice(lists[node.list_name])
+            return self._marked(intent, node, picks)
 
-        expander = Expander(rules, value, self._random)
+        expander = Expander(rules, value, rng)
         parsed = [_parsed(template) for template in templates]
         found: dict[str, Example] = {}
         for _ in range(wanted * TRIES):
             if len(found) == wanted:
                 break
-            example = expander.draw(self._random.choice(parsed), intent)
+            example = expander.draw(rng.choice(parsed), intent)
             if example is None or example.text in found:
                 continue
             understood = self._grammar.understand(example.text)
@@ -79,12 +83,12 @@ class Sampler:
                 found[example.text] = example
         return list(found.values())
 
-    def _marked(self, intent: str, node: Any) -> list[Part]:
+    def _marked(self, intent: str, node: Any, picks: Picks) -> list[Part]:
         slots = self._slots.get(intent, set())
         skill = intent.split(".")[0]
         for slot in (node.slot_name, node.list_name):
             if slot in slots:
-                return [(self._random.choice(self._values[f"{skill}.{slot}"]), slot)]
+                return [(picks.of(self._values[f"{skill}.{slot}"]), slot)]
         raise LookupError(node.list_name)
 
 
