@@ -108,8 +108,12 @@ def parser() -> argparse.ArgumentParser:
         "Measure accuracy and speed on labelled data; every row is scored. --set NAME is the label "
         "space: own, clinc150, hwu64, snips, banking77.",
     )
-    bench.add_argument("what", choices=("intents", "values", "speech-intent"))
-    bench.add_argument("--data", metavar="PATH", type=Path, required=True, help="file or folder")
+    bench.add_argument(
+        "what", choices=("intents", "values", "speech-intent", "wer", "wake", "latency")
+    )
+    bench.add_argument(
+        "--data", metavar="PATH", type=Path, help="file or folder; latency can do without"
+    )
     bench.add_argument("--head", metavar="FILE", type=Path, help="a trained head for a public set")
     bench.add_argument(
         "--kv",

@@ -8,7 +8,6 @@ A clip is right when its intent, every slot, and no other slot comes out.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -23,11 +22,10 @@ import yaml
 from assistant import asr
 from assistant.asr.cleanup import words_of
 from assistant.asr.sentences import Sentences
-from assistant.audio.base import SAMPLE_RATE, Pcm
-from assistant.audio.resample import Resampler, to_pcm
-from assistant.audio.wavfile import read_sound
+from assistant.bench.clips import mixed, sound_of
 from assistant.bench.latency import percentiles
 from assistant.bench.slot_grammar import SlotGrammar
+from assistant.bench.word_errors import word_errors
 from assistant.config import Config
 from assistant.errors import InputFileError
 from assistant.intent.base import Intent
@@ -203,38 +201,3 @@ def _own_sentences(cfg: Config, folder: Path) -> Task:
         phrases,
         lambda text: grammar.understand(repaired(text, phrases, grammar.understand)),
     )
-
-
-def sound_of(path: Path) -> Pcm:
-    """A sound file as 16 kHz mono. Raises InputFileError."""
-    sound, rate = read_sound(path)
-    if rate == SAMPLE_RATE:
-        return sound
-    resampler = Resampler(rate, SAMPLE_RATE)
-    parts = [resampler.process(sound.astype(np.float32)), resampler.flush()]
-    return to_pcm(np.concatenate(parts))
-
-
-def mixed(sound: Pcm, noise: Pcm, snr: float, name: str) -> Pcm:
-    """The sound with noise over it; which part of the noise depends on the name only.
-
-    snr: of the mean powers of both over the whole sound, in dB.
-    """
-    begin = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % max(1, len(noise))
-    over = np.resize(np.roll(noise.astype(np.float64), -begin), len(sound))
-    power = float(np.mean(over**2))
-    if power == 0.0:
-        return sound
-    gain = np.sqrt(float(np.mean(sound.astype(np.float64) ** 2)) / power / 10 ** (snr / 10))
-    return to_pcm((sound + gain * over).astype(np.float32))
-
-
-def word_errors(reference: list[str], heard: list[str]) -> int:
-    """Substitutions, deletions and insertions between two word sequences."""
-    row = list(range(len(heard) + 1))
-    for i, word in enumerate(reference, start=1):
-        diagonal, row[0] = row[0], i
-        for j, other in enumerate(heard, start=1):
-            best = min(diagonal + (word != other), row[j] + 1, row[j - 1] + 1)
-            diagonal, row[j] = row[j], best
-    return row[-1]

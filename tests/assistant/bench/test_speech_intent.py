@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import argparse
 import json
-import wave
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from assistant import config
-from assistant.audio.base import SAMPLE_RATE, Pcm
 from assistant.bench import speech_intent
-from assistant.bench.speech_intent import mixed, sound_of
 from assistant.errors import InputFileError
 from tests.assistant import clips
+from tests.assistant.bench.sounds import arguments, write
 
 OWN = """
 language: en
@@ -24,19 +20,6 @@ intents:
         slots: {what: door}
 lists: {}
 """
-
-
-def arguments(data: Path, **more: object) -> argparse.Namespace:
-    given = {"data": data, "set": "own", "limit": None, "noise": None, "snr": 10.0}
-    return argparse.Namespace(**{**given, "out": None, "kv": None, **more})
-
-
-def write(path: Path, sound: Pcm, rate: int = SAMPLE_RATE) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes(sound.astype("<i2").tobytes())
 
 
 def test_orders_of_people(tmp_path: Path) -> None:
@@ -73,21 +56,6 @@ def test_sentence_files_of_our_own_and_words_that_are_known(tmp_path: Path) -> N
     assert row["accuracy"] == row["slot_recall"] == 0.5
     assert row["slot_precision"] == 1.0
     assert row["wer"] == 0.0
-
-
-def test_noise_is_mixed_at_its_level_and_always_the_same() -> None:
-    sound, noise = clips.noise(2, 1000, seed=1), clips.noise(3, 50, seed=2)
-    over = mixed(sound, noise, 10.0, "a.wav").astype(float) - sound
-    ratio = np.mean(sound.astype(float) ** 2) / np.mean(over**2)
-    assert 10 * np.log10(ratio) == pytest.approx(10.0, abs=0.1)
-    assert np.array_equal(mixed(sound, noise, 10.0, "a.wav"), mixed(sound, noise, 10.0, "a.wav"))
-    assert not np.array_equal(mixed(sound, noise, 10.0, "a"), mixed(sound, noise, 10.0, "b"))
-    assert np.array_equal(mixed(sound, clips.silence(1), 10.0, "a"), sound)
-
-
-def test_sound_of_any_rate(tmp_path: Path) -> None:
-    write(tmp_path / "slow.wav", clips.noise(1, 500)[:8000], 8000)
-    assert abs(len(sound_of(tmp_path / "slow.wav")) - SAMPLE_RATE) < 100
 
 
 @pytest.mark.parametrize("line", ["{", "{}", '{"file": "a", "intent": "b", "slots": []}', "[]"])
