@@ -32,12 +32,32 @@ _LIGHT_VALUES = frozenset(("brightness", "color", "temperature"))
 _OF_LIGHTS = ("home.HassLightSet", "home.HassTurnOn", "home.HassTurnOff")
 """Without a device they are about the lights."""
 
+_LISTS = ("home.ListRooms", "home.ListDevices")
+"""Questions about the whole home, or the room that they name."""
+
+_KINDS = {
+    **dict.fromkeys(("lights", "lamps"), "light"),
+    **dict.fromkeys(("switches", "plugs", "sockets", "outlets"), "switch"),
+    **dict.fromkeys(("blinds", "curtains", "shutters", "covers"), "cover"),
+    **dict.fromkeys(("speakers", "players"), "media_player"),
+    "locks": "lock",
+    "fans": "fan",
+    "thermostats": "climate",
+}
+"""Words for kinds of devices, where they are asked for."""
+
 _TARGETS = ("name", "area", "floor", "device_class")
 _LIGHTS = frozenset(("light", "lights", "lamp", "lamps", "lighting", "bright", "dark", "dim"))
-_UP = frozenset("brighter lighter more raise up louder dark gloomy quiet hear".split())
-_DOWN = frozenset(
-    "dimmer darker less lower down softer quieter dim hurt hurts glaring loud shouting".split()
+_UP = frozenset(
+    "brighter brighten lighter more raise increase up louder dark gloomy weak quiet hear".split()
 )
+_DOWN = frozenset(
+    "dimmer darker darken less lower reduce decrease down softer quieter dim hurt hurts hurting "
+    "glaring loud shouting blaring".split()
+)
+_TOO = {"too bright": -STEP, "too dim": STEP}
+"""What is wrong, where the word alone would say what is wanted."""
+
 _STATES = {"shut": "closed", "out": "off", "not locked": "unlocked"}
 _SENSOR_STATES = {"open": "on", "closed": "off"}
 
@@ -65,18 +85,22 @@ def read_marks(intent: Intent, text: str, snapshot: Snapshot) -> Intent | None:
         slots[slot] = value
     if domain == "binary_sensor" and "state" in slots:
         slots["state"] = _SENSOR_STATES.get(slots["state"], slots["state"])
-    said = set(plain(text).split())
-    if not _complete(intent.name, slots, said):
+    if not _complete(intent.name, slots, plain(text)):
         return None
     return replace(intent, slots=slots)
 
 
-def _complete(name: str, slots: dict[str, Any], said: set[str]) -> bool:
+def _complete(name: str, slots: dict[str, Any], text: str) -> bool:
     """Fills in what goes without saying; False when something is missing."""
+    said = set(text.split())
+    if name in _LISTS:
+        kinds = {_KINDS[word] for word in said & _KINDS.keys()}
+        slots |= {"domain": kinds.pop()} if len(kinds) == 1 else {}
+        return True
     needed = _NEEDS.get(name)
     if needed is not None and needed not in slots:
         return False
-    step = _step(said)
+    step = _step(said, text)
     if name == "home.HassLightSet" and not _LIGHT_VALUES & slots.keys():
         if step == 0:
             return False
@@ -101,8 +125,11 @@ def _complete(name: str, slots: dict[str, Any], said: set[str]) -> bool:
     return True
 
 
-def _step(said: set[str]) -> int:
+def _step(said: set[str], text: str) -> int:
     """Up or down by the words; 0 when they do not tell."""
+    wrong = next((step for words, step in _TOO.items() if words in text), 0)
+    if wrong:
+        return wrong
     up, down = bool(said & _UP), bool(said & _DOWN)
     return 0 if up == down else STEP if up else -STEP
 

@@ -18,6 +18,7 @@ _SAME = {
     "tomorrow morning": "tomorrow",
     "tomorrow afternoon": "tomorrow",
     "tomorrow evening": "tomorrow",
+    **dict.fromkeys(("the weekend", "weekend", "at the weekend"), "saturday"),
 }
 _DAYS = {"today": 0, "tonight": 0, "tomorrow": 1, "the day after tomorrow": 2}
 
@@ -44,8 +45,13 @@ class WeatherSkill(Skill):
         if said in _WEEKDAYS:
             said = f"on {said.capitalize()}"
         what = intent.name.removeprefix("weather.")
-        if what == "now":
-            return Outcome(report.now())
+        place = str(intent.slots.get("place", ""))
+        if place and what not in ("now", "temperature"):
+            raise SkillError(
+                "weather.place", f"I only know the forecast for here, not for {place}."
+            )
+        if what == "now" or place:
+            return Outcome(report.now(place))
         if what == "temperature":
             return Outcome(report.temperature())
         if what == "forecast":

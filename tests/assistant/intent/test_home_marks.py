@@ -73,3 +73,18 @@ def test_the_direction_of_a_step_is_in_the_words(home: Snapshot) -> None:
 def test_what_the_grammar_understood_stays(home: Snapshot) -> None:
     intent = Intent("home.HassTurnOn", {"name": "Nobody's Lamp"})
     assert read_marks(intent, "", home) is intent
+
+
+def test_what_is_too_much_is_made_less(home: Snapshot) -> None:
+    slots = read(home, "HassLightSet", {"area": "study"}, "it's too bright in the study")
+    assert slots == {"area": "Study", "domain": "light", "brightness_step": -20}
+    slots = read(home, "HassLightSet", {"area": "study"}, "the light in the study is too dim")
+    assert slots == {"area": "Study", "domain": "light", "brightness_step": 20}
+
+
+def test_what_there_is_is_asked_of_the_whole_home_or_a_room(home: Snapshot) -> None:
+    assert read(home, "ListRooms", {}, "do you know my rooms") == {}
+    assert read(home, "ListDevices", {}, "what can be switched") == {}
+    slots = read(home, "ListDevices", {"area": "den"}, "what lamps are in the den")
+    assert slots == {"area": "Study", "domain": "light"}
+    assert read(home, "ListDevices", {}, "are there fans and lights") == {}

@@ -88,6 +88,15 @@ def test_a_place_by_name(tmp_path: Path) -> None:
         assert house.handle(said).reply == "I have no weather for Atlantis."
 
 
+def test_the_weather_elsewhere_is_not_that_at_home(tmp_path: Path) -> None:
+    with living_in(tmp_path, furnished=furnished) as house:
+        for name in ("now", "temperature"):
+            said = Intent(f"weather.{name}", {"place": "Rome"}, 0.9, "heads")
+            assert house.handle(said).reply == "I have no weather for Rome."
+        said = Intent("weather.rain", {"place": "Rome", "day": "tomorrow"}, 0.9, "heads")
+        assert house.handle(said).reply == "I only know the forecast for here, not for Rome."
+
+
 @pytest.mark.parametrize("answer", [None, {}, {"weather.home": None}, {"weather.home": {}}])
 def test_without_a_forecast(tmp_path: Path, answer: dict[str, Any] | None) -> None:
     with living_in(tmp_path) as house:
