@@ -1,8 +1,10 @@
 """Judges the parsers of values on rows of a public specification (Recognizers-Text).
 
-A row is right when exactly the expected values are found in its sentence, in order; where
-the specification lists several readings, one of them must be met. What has no value of ours
-to compare is told apart with the reason, never counted as right.
+Every row is judged. It is right when exactly the expected values are found in its sentence,
+in order; where the specification lists several readings, one of them must be met. A value of
+a kind that the assistant cannot read counts as wrong. Rows of extractors have no values: they
+are right when the values stand at the expected words (a preposition or article before them
+does not count).
 """
 
 from __future__ import annotations
@@ -10,13 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from assistant.bench.specification_sets import timex, unhalved
+from assistant.bench.specification_times import agree, same_range
 from assistant.intent.values.duration import find_durations
+from assistant.intent.values.mention import find_mentions
 from assistant.intent.values.moment import When
 from assistant.intent.values.number import find_numbers
 from assistant.intent.values.place import find_places
-from assistant.intent.values.recurrence import Recurrence, find_recurrences
+from assistant.intent.values.range_value import Range
+from assistant.intent.values.ranges import find_ranges
+from assistant.intent.values.recurrence import find_recurrences
 from assistant.intent.values.span import Span
 from assistant.intent.values.temperature import find_temperatures
 from assistant.intent.values.when import find_times
@@ -24,13 +32,20 @@ from assistant.intent.yes_no import leaning
 
 Row = dict[str, Any]
 
-
-class OutsideError(Exception):
-    """The row holds a kind of value that the assistant has none of; the text names it."""
+_PERIODS = {
+    "DatePeriod": "daterange",
+    "TimePeriod": "timerange",
+    "DateTimePeriod": "datetimerange",
+}
+_MODES = (
+    *("", "CalendarMode", "ComplexCalendar", "ExperimentalMode", "ExtendedTypes"),
+    *("SplitDateAndTime", "TasksMode"),
+)
+"""Settings of the specification's own program; the assistant reads all of them alike."""
 
 
 def judge(row: Row) -> bool:
-    """Whether the row is right. Raises OutsideError for one that cannot be judged."""
+    """Whether the row is right."""
     return JUDGES[row["model"]](row)
 
 
@@ -85,13 +100,6 @@ def _durations(row: Row) -> bool:
     return _same(found, expected, _close)
 
 
-def _duration_places(row: Row) -> bool:
-    """These rows have no values: where the durations stand is compared."""
-    found = [(span.start, span.end) for span in find_durations(row["input"])]
-    expected = [(r["Start"], r["Start"] + r["Length"]) for r in row["results"]]
-    return found == expected
-
-
 def _times(row: Row) -> bool:
     found = [span.value for span in find_times(row["input"], reference(row))]
     expected = [result["Value"]["FutureResolution"]["time"] for result in row["results"]]
@@ -130,44 +138,6 @@ def _names_time(mine: When, theirs: str) -> bool:
     return mine.at.minute == said.minute and mine.at.hour in (said.hour, (said.hour + 12) % 24)
 
 
-def _sets(row: Row) -> bool:
-    found = [span.value for span in find_recurrences(row["input"], reference(row))]
-    expected = [result["Value"]["Timex"] for result in row["results"]]
-    return _same(
-        found, expected, lambda mine, theirs: timex(mine) == _HALF_YEAR.get(theirs, theirs)
-    )
-
-
-_HALF_YEAR = {"P0.5Y": "P6M"}
-
-
-def timex(found: Recurrence) -> str:
-    """The specification's way to write what comes back: "P3W", "XXXX-WXX-1T16", "T09"."""
-    clock = found.clock
-    time = ""
-    if clock is not None:
-        time = f"T{clock.hour % 24:02d}" + (f":{clock.minute:02d}" if clock.minute else "")
-    part = {"morning": "MO", "afternoon": "AF", "evening": "EV", "night": "NI"}.get(found.part, "")
-    if part and not time:
-        time = f"T{part}"
-    if len(found.days) == 1 and found.place is None:
-        return f"XXXX-WXX-{found.days[0] + 1}{time}"
-    if found.day is not None and found.unit in ("month", "year"):
-        month = f"{found.month:02d}" if found.month else "XX"
-        return f"XXXX-{month}-{found.day:02d}{time}"
-    if found.unit == "day" and found.every == 1 and time:
-        return time
-    if found.days == (0, 1, 2, 3, 4) and found.every == 1:
-        return f"P1WD{time}"
-    if found.days == (5, 6) and found.every == 1:
-        return f"P1WE{time}"
-    letters = {"second": "S", "minute": "M", "hour": "H", "month": "M"}
-    letter = letters.get(found.unit, found.unit[0].upper())
-    return (
-        f"P{'T' if found.unit in ('second', 'minute', 'hour') else ''}{found.every}{letter}{time}"
-    )
-
-
 def _booleans(row: Row) -> bool:
     said = leaning(row["input"])
     return (said is None and not row["results"]) or (
@@ -175,60 +145,143 @@ def _booleans(row: Row) -> bool:
     )
 
 
-_KINDS = ("date", "time", "datetime", "duration", "set")
+def _sets(row: Row) -> bool:
+    found = [span.value for span in find_recurrences(row["input"], reference(row))]
+    expected = [result["Value"]["Timex"] for result in row["results"]]
+    return _same(found, expected, lambda mine, theirs: timex(mine) == unhalved(theirs))
+
+
+_ENDS = {
+    "daterange": ("startDate", "endDate"),
+    "timerange": ("startTime", "endTime"),
+    "datetimerange": ("startDateTime", "endDateTime"),
+}
+
+
+def _ranges(kind: str) -> Callable[[Row], bool]:
+    """Judges the ranges of one kind; those of other kinds in the sentence do not count."""
+
+    def judged(row: Row) -> bool:
+        found = [span.value for span in _ranges_of(kind, row)]
+        keys = _ENDS[kind]
+        expected = [
+            [
+                {"start": value[key].get(keys[0], ""), "end": value[key].get(keys[1], "")}
+                for key in ("FutureResolution", "PastResolution")
+            ]
+            for value in _values(row)
+        ]
+        return _same(
+            found,
+            expected,
+            lambda mine, theirs: any(
+                same_range(mine, kind, reading, open_hours=True) for reading in theirs
+            ),
+        )
+
+    return judged
+
+
+def _ranges_of(kind: str, row: Row) -> list[Span[Range]]:
+    has = {"daterange": (True, False), "timerange": (False, True)}.get(kind, (True, True))
+    spans = find_ranges(row["input"], reference(row))
+    return [span for span in spans if (span.value.has_date, span.value.has_time) == has]
 
 
 def _moments(row: Row) -> bool:
-    expected: list[tuple[str, list[str]]] = []
+    """Judges whatever a sentence mentions of time."""
+    expected: list[tuple[str, list[dict[str, str]]]] = []
     for result in row["results"]:
-        kind = result.get("TypeName", result.get("Typename", "")).rpartition(".")[2]
-        if kind not in _KINDS:
-            raise OutsideError(kind)
-        values = result["Resolution"]["values"]
-        said = [value["timex"] if kind == "set" else value.get("value") for value in values]
-        if said != ["not resolved"]:  # "feb 30"
-            expected.append((kind, said))
+        listed = (result.get("Resolution") or result["Value"])["values"]
+        readings = [reading for reading in listed if reading]
+        kind = readings[0].get("type") or _kind(result)
+        unresolved = [reading.get("value") for reading in readings] == ["not resolved"]
+        if not unresolved or kind not in ("date", "datetime", "time"):  # "feb 30"
+            expected.append((kind, readings))
+    found = [span.value for span in find_mentions(row["input"], reference(row))]
+    return _same(found, expected, lambda mine, theirs: agree(mine, *theirs))
+
+
+def _kind(result: Row) -> str:
+    name = result.get("TypeName") or result["Type"]
+    return str(name).rpartition(".")[2]
+
+
+Finder = Callable[[Row], Sequence[Span[Any]]]
+
+_BEFORE = frozenset("at on in the for of during about around by".split())
+"""Words before a value that may belong to its wording or not."""
+
+
+def _places(find: Finder) -> Callable[[Row], bool]:
+    """Judges where values stand."""
+
+    def judged(row: Row) -> bool:
+        text = row["input"]
+        found = [_core(text, span.start, span.end) for span in find(row)]
+        expected = [_core(text, r["Start"], r["Start"] + r["Length"]) for r in row["results"]]
+        return found == expected
+
+    return judged
+
+
+def _core(text: str, start: int, end: int) -> tuple[int, int]:
+    while text[end - 1 : end] in (".", ","):
+        end -= 1
+    while True:
+        word = text[start:end].partition(" ")[0]
+        if word.lower() not in _BEFORE or len(word) == end - start:
+            return start, end
+        start += len(word) + 1
+
+
+def _whens(*, has_date: bool, has_time: bool) -> Finder:
+    def find(row: Row) -> list[Span[Any]]:
+        spans = find_times(row["input"], reference(row))
+        wanted = (has_date, has_time)
+        return [span for span in spans if (span.value.has_date, span.value.has_time) == wanted]
+
+    return find
+
+
+def _days(row: Row) -> list[Span[Any]]:
+    """Days; "in 3 days" is one too, though it keeps the time of day."""
     now = reference(row)
-    found: list[Span[Any]] = []
-    for spans in (
-        find_recurrences(row["input"], now),
-        find_times(row["input"], now),
-        find_durations(row["input"]),
-    ):
-        found += [
-            span
-            for span in spans
-            if all(span.end <= other.start or span.start >= other.end for other in found)
-        ]
-    found.sort(key=lambda span: span.start)
-    return _same([span.value for span in found], expected, _names_moment)
+    spans = find_times(row["input"], now)
+    return [
+        span
+        for span in spans
+        if span.value.has_date and (not span.value.has_time or span.value.at.time() == now.time())
+    ]
 
 
-def _names_moment(mine: Any, theirs: tuple[str, list[str]]) -> bool:
-    kind, values = theirs
-    if kind == "set":
-        wanted = [_HALF_YEAR.get(value, value) for value in values]
-        return isinstance(mine, Recurrence) and timex(mine) in wanted
-    if kind == "duration":
-        return isinstance(mine, int | float) and any(_close(mine, value) for value in values)
-    if not isinstance(mine, When):
-        return False
-    pattern = {"date": "%Y-%m-%d", "time": "%H:%M:%S", "datetime": "%Y-%m-%d %H:%M:%S"}[kind]
-    return mine.at.strftime(pattern) in values
+def _mentions(row: Row) -> list[Span[Any]]:
+    return list(find_mentions(row["input"], reference(row)))
 
 
 JUDGES: dict[str, Callable[[Row], bool]] = {
     "DurationParser": _durations,
-    "DurationExtractor": _duration_places,
+    "DurationExtractor": _places(lambda row: find_durations(row["input"])),
     "TimeParser": _times,
+    "TimeExtractor": _places(_whens(has_date=False, has_time=True)),
     "DateParser": _dates,
+    "DateExtractor": _places(_days),
     "HolidayParser": _dates,
+    "HolidayExtractor": _places(_days),
     "DateTimeParser": _days_and_times,
+    "DateTimeExtractor": _places(_whens(has_date=True, has_time=True)),
     "SetParser": _sets,
-    "DateTimeModel": _moments,
+    "SetExtractor": _places(lambda row: find_recurrences(row["input"], reference(row))),
+    **{f"{name}Parser": _ranges(kind) for name, kind in _PERIODS.items()},
+    **{f"{name}Extractor": _places(partial(_ranges_of, kind)) for name, kind in _PERIODS.items()},
+    "MergedExtractor": _places(_mentions),
+    "MergedExtractorSkipFromTo": _places(_mentions),
+    "MergedParser": _moments,
+    **{f"DateTimeModel{mode}": _moments for mode in _MODES},
     "NumberModel": _numbers,
+    "NumberModelExperimentalMode": _numbers,
     "OrdinalModel": _ordinals,
     "TemperatureModel": _temperatures,
     "BooleanModel": _booleans,
 }
-"""The models of the specification that timers, alarms, numbers and answers need."""
+"""The models of the specification."""

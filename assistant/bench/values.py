@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.bench.latency import percentiles
-from assistant.bench.specification import JUDGES, OutsideError, Row, judge
+from assistant.bench.specification import JUDGES, Row, judge
 from assistant.config import Config
 from assistant.errors import InputFileError
 
@@ -79,11 +79,7 @@ def score(rows: Iterable[Row], *, show: bool = False) -> dict[str, Any]:
             outside[model]["model"] += 1
             continue
         started = time.perf_counter()
-        try:
-            right = judge(row)
-        except OutsideError as reason:
-            outside[model][str(reason)] += 1
-            continue
+        right = judge(row)
         took.append((time.perf_counter() - started) * 1000)
         counts[model][0] += 1
         counts[model][1] += right

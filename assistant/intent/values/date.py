@@ -59,7 +59,7 @@ _NEAR = {
 _PERIODS = ("week", "month", "year", "weekend")
 
 
-_BEGINS = frozenset(
+DAY_BEGINS = frozenset(
     (
         *("the", "this", *_PERIODS, "close", "end", "beginning", "start", "first", "coming"),
         *(
@@ -82,7 +82,7 @@ _BEGINS = frozenset(
 
 def match_day(tokens: Tokens, i: int, today: date, *, day_first: bool = False) -> DayHit | None:
     """The longest wording of a day that begins at token i."""
-    if not (word_at(tokens, i) in _BEGINS or word_at(tokens, i)[:1].isdecimal()):
+    if not (word_at(tokens, i) in DAY_BEGINS or word_at(tokens, i)[:1].isdecimal()):
         return None
     hits = (
         _match_near(tokens, i, today),

@@ -68,7 +68,7 @@ def parse_time(text: str, now: datetime, *, day_first: bool = False) -> When | N
     tokens = tokenize(text)
     while tokens and tokens[-1].text in (".", "!", "?", ","):
         tokens.pop()
-    reader = _Reader(tokens, now, day_first)
+    reader = Reader(tokens, now, day_first)
     start = 0
     while True:
         hit = reader.longest(start, bare=True)
@@ -95,7 +95,7 @@ def find_time(text: str, now: datetime, *, day_first: bool = False) -> Span[When
 def find_times(text: str, now: datetime, *, day_first: bool = False) -> list[Span[When]]:
     """All moments named in a sentence, from left to right; the ends of ranges are left out."""
     tokens = tokenize(text)
-    reader = _Reader(tokens, now, day_first)
+    reader = Reader(tokens, now, day_first)
     doubts = Doubts(tokens, reader.clock_at, reader.day_at, reader.length_at)
     spans: list[Span[When]] = []
     i, chosen = 0, -1
@@ -118,7 +118,7 @@ Hit = tuple[When | None, int]
 """A moment and the index after its words; None for words that contradict each other."""
 
 
-class _Reader:
+class Reader:
     """Reads one text against one ``now``."""
 
     def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:

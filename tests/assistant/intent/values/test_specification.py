@@ -14,7 +14,7 @@ SPECIFICATION = DATA / "recognizers-text"
 FLOORS = {
     "BooleanModel": 0.9,
     "DateParser": 0.94,
-    "DateTimeModel": 0.93,
+    "DateTimeModel": 0.84,
     "DateTimeParser": 0.97,
     "DurationExtractor": 0.9,
     "DurationParser": 0.97,

@@ -1,0 +1,428 @@
+"""Stretches of the calendar by their names: "june 2027", "2027", "the third quarter",
+"summer", "the seventies", "the 15th century", "the first week of october", "week 31".
+
+Weeks begin on Monday and belong to the month and the year in which their Thursday is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+from assistant.intent.values.calendar_day import (
+    LAST,
+    MONTHS,
+    add_months,
+    full_year,
+    month_at,
+    month_shift,
+    skip,
+    year_at,
+)
+from assistant.intent.values.cardinal import (
+    FUSED,
+    SCALES,
+    TEENS,
+    TENS,
+    UNITS,
+    Tokens,
+    digits_at,
+    match_integer,
+    word_at,
+)
+from assistant.intent.values.date import match_day
+from assistant.intent.values.feast import FEAST_BEGINS
+from assistant.intent.values.ordinal import ORDINALS, match_ordinal
+from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period, of_day, stretch
+
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_ONLY_SEASONS = ("summer", "winter", "autumn")
+_VERBS = ("may", "march", "mar", "dec", "sep")
+"""Months that are words or short forms of something else when they stand alone."""
+_BEFORE_VERB = frozenset(
+    """in of since until till by before after during from between to through mid early late end
+    for over throughout around""".split()
+)
+_TENS = {
+    "twenties": 20,
+    "thirties": 30,
+    "forties": 40,
+    "fifties": 50,
+    "sixties": 60,
+    "seventies": 70,
+    "eighties": 80,
+    "nineties": 90,
+    "tens": 10,
+    "hundreds": 0,
+}
+_BEFORE_YEAR = frozenset(
+    """in of since until till by before after during from between and to through year years for
+    than thru or on end beginning start late early mid the = > < >= <= ~ -""".split()
+)
+_AFTER_YEAR = frozenset(
+    """to through and until till or is was were has had have for in at on by with when that we
+    i he she they it there this will please""".split()
+)
+
+NAMED_BEGIN = frozenset(
+    (
+        *("the", "month", "year", "cy", "fy", "q", "h", "week", "weekend", "this"),
+        *(*AHEAD, *BEHIND, *HERE, *MONTHS, *_SEASONS, *_TENS, *FEAST_BEGINS),
+        *(*UNITS, *TEENS, *TENS, *FUSED, *ORDINALS, *SCALES),
+    )
+)
+"""Any other word, but for a number in digits, begins no such period."""
+
+
+def match_named(tokens: Tokens, i: int, today: date) -> Period | None:
+    """The longest period that is called by its name at token i."""
+    word = word_at(tokens, i)
+    if not (word in NAMED_BEGIN or word[:1].isdecimal()):
+        return None
+    hits = (
+        _match_month(tokens, i, today),
+        _match_year(tokens, i, today),
+        _match_numeric_month(tokens, i),
+        _match_part_of_year(tokens, i, today),
+        _match_season(tokens, i, today),
+        _match_decade(tokens, i, today),
+        _match_century(tokens, i),
+        _match_week_number(tokens, i, today),
+        _match_week_of_day(tokens, i, today),
+        _match_nth_week(tokens, i, today),
+    )
+    return max(filter(None, hits), key=lambda hit: hit.end, default=None)
+
+
+def _coming_month(month: int, today: date) -> date:
+    """The first day of this month or of the next that has this number."""
+    return date(today.year + (month < today.month), month, 1)
+
+
+def _month(first: date, end: int, *, yearless: bool = False, loose: bool = False) -> Period:
+    return Period(first, add_months(first, 1), end, "month", "year" if yearless else "", loose)
+
+
+def _match_month(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "june", "this june", "the month of june", "june of 2016", "2015 june"."""
+    at = skip(tokens, i, "the")
+    called = [token.text for token in tokens[at : at + 2]] == ["month", "of"]
+    at += 2 if called else 0
+    word = word_at(tokens, at)
+    year_first = digits_at(tokens, at)
+    if year_first is not None and len(word) == 4 and word.isdecimal() and word[0] in "12":
+        follow = skip(tokens, at + 1, "-", "/", ",")
+        month = month_at(tokens, follow)
+        return _month(date(int(word), month[0], 1), month[1]) if month else None
+    relation = word if word in (*AHEAD, *BEHIND, *HERE) else ""
+    month = month_at(tokens, at + bool(relation))
+    if month is None:
+        return None
+    name = word_at(tokens, at + bool(relation))
+    number, end = month
+    year = _year_after_month(tokens, end, today)
+    if year is not None and not relation:
+        return _month(date(year[0], number, 1), year[1])
+    this_year = date(today.year, number, 1)
+    if relation in HERE:
+        verb = name in ("may", "march") and word_at(tokens, end) in ("or", "not", "be")
+        return None if verb else _month(this_year, end)
+    if relation in AHEAD:
+        ahead = this_year > today
+        return _month(this_year if ahead else add_months(this_year, 12), end)
+    if relation:
+        past = this_year < today.replace(day=1)
+        return _month(this_year if past else add_months(this_year, -12), end)
+    # "one may ask", "march on"
+    sure = name not in _VERBS or called or word_at(tokens, i - 1) in _BEFORE_VERB
+    sure = sure and word_at(tokens, end) not in ("not", "be", "have", "i")
+    return _month(_coming_month(number, today), end, yearless=True, loose=not sure)
+
+
+def _year_after_month(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
+    year = year_at(tokens, i, today)
+    if year is not None:
+        return year
+    if word_at(tokens, i) == "'" and len(word_at(tokens, i + 1)) == 2:
+        short = digits_at(tokens, i + 1)
+        return (full_year(int(short), today), i + 2) if short is not None else None
+    return None
+
+
+def _match_numeric_month(tokens: Tokens, i: int) -> Period | None:
+    """2016/11, 2016-11, 11/2016, 11 - 2016"""
+    first, sign, last = (word_at(tokens, at) for at in (i, i + 1, i + 2))
+    beyond = word_at(tokens, i + 3)
+    if sign not in ("/", "-") or not (first.isdecimal() and last.isdecimal()):
+        return None
+    if beyond in ("/", "-", ":") or word_at(tokens, i - 1) in ("/", "-"):
+        return None
+    year, month = (first, last) if len(first) == 4 else (last, first)
+    if len(year) != 4 or year[0] not in "12" or len(month) > 2 or not 1 <= int(month) <= 12:
+        return None
+    return _month(date(int(year), int(month), 1), i + 3)
+
+
+def _year(number: int, end: int, *, loose: bool = False) -> Period | None:
+    if not 0 < number < 9999:
+        return None
+    return Period(date(number, 1, 1), date(number + 1, 1, 1), end, "year", "", loose)
+
+
+def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "2027", "year 247", "cy 2008", "nineteen twenty eight", "two thousand and five"."""
+    at = skip(tokens, i, "the")
+    if word_at(tokens, at) in ("year", "cy", "fy"):
+        number = match_integer(tokens, at + 1)
+        whole = number is not None and number.value.denominator == 1
+        spoken = year_at(tokens, at + 1, today)
+        if spoken is not None and word_at(tokens, at + 1) not in ("of", ","):
+            return _year(spoken[0], spoken[1])
+        return _year(int(number.value), number.end) if number and whole else None
+    word, before = word_at(tokens, i), word_at(tokens, i - 1)
+    if word.isdecimal():
+        sure = before in _BEFORE_YEAR or before == ""
+        follow = word_at(tokens, i + 1)
+        ended = not follow or not tokens[i + 1].is_word or follow in _AFTER_YEAR
+        glued = i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].text in "/.:%"
+        glued = glued and i + 2 < len(tokens) and tokens[i + 2].glued
+        if len(word) != 4 or not 1500 <= int(word) < 2200 or glued or not (sure and ended):
+            plain = len(word) == 4 and 1900 <= int(word) < 2100 and ended and not glued
+            return _year(int(word), i + 1, loose=True) if plain else None
+        return _year(int(word), i + 1)
+    if before not in _BEFORE_YEAR or not tokens[i].is_word:
+        return None
+    year = year_at(tokens, i, today) if word not in ("of", "in", "the") else None
+    if year is None or year[0] < 1000 or word_at(tokens, year[1] - 1) == "year":
+        return None
+    unit = word_at(tokens, year[1])
+    return _year(*year, loose=bool(unit) and unit not in _AFTER_YEAR and unit.isalpha())
+
+
+def _year_ref(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
+    """The year that a part of it belongs to: "of 2016", "next year", "of the year"."""
+    year = _year_after_month(tokens, i, today)
+    if year is not None:
+        return year
+    at = skip(tokens, skip(tokens, i, "of", "in"), "the", "this")
+    word = word_at(tokens, at).removesuffix("'s")
+    if word == "year" and at > i:
+        return today.year, at + 1
+    if word in (*AHEAD, *BEHIND, *LAST) and word_at(tokens, at + 1).startswith("year"):
+        return today.year + (1 if word in AHEAD else -1), at + 2
+    return None
+
+
+def _match_part_of_year(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "q3", "2016 q1", "q1-2019", "the third quarter of 2016", "next year's fourth
+    quarter", "2016 h2"."""
+    year = None
+    at = i
+    if word_at(tokens, i).isdecimal() and len(word_at(tokens, i)) == 4:
+        year, at = int(word_at(tokens, i)), skip(tokens, i + 1, "-", "/", ",")
+    else:
+        before = _year_ref(tokens, i, today)
+        owned = before is not None and word_at(tokens, before[1] - 1) in ("year's", "year")
+        if before is not None and owned:
+            year, at = before
+    part = _part_at(tokens, at)
+    if part is None:
+        return None
+    months, number, end = part
+    lone = months == 6
+    if year is None:
+        after = _year_ref(tokens, skip(tokens, end, "-", "/", ","), today)
+        if after is not None:
+            year, end, lone = after[0], after[1], False
+            yearless = word_at(tokens, end - 1) == "year" and word_at(tokens, end - 2) == "the"
+            if yearless:
+                year = None
+    else:
+        lone = False
+    if lone:
+        return None
+    first = date(year or today.year, months * (number - 1) + 1, 1)
+    stop = add_months(first, months)
+    if year is None and stop <= today:
+        first, stop = add_months(first, 12), add_months(stop, 12)
+    unit = "quarter" if months == 3 else "half"
+    return Period(first, stop, end, unit, "" if year else "year")
+
+
+def _part_at(tokens: Tokens, i: int) -> tuple[int, int, int] | None:
+    """Its months, its number in the year and the index after it."""
+    for letter, months in (("q", 3), ("h", 6)):
+        if word_at(tokens, i) != letter or not (i + 1 < len(tokens) and tokens[i + 1].glued):
+            continue
+        digit = word_at(tokens, i + 1)
+        if digit.isdecimal() and 1 <= int(digit) <= 12 // months:
+            return months, int(digit), i + 2
+    at = skip(tokens, i, "the")
+    place = match_ordinal(tokens, at)
+    if place is None:
+        return None
+    named = skip(tokens, place.end, "-")
+    months = {"quarter": 3, "half": 6}.get(word_at(tokens, named), 0)
+    if not months or place.value > 12 // months:
+        return None
+    return months, int(place.value), named + 1
+
+
+def _match_season(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "summer", "this spring", "the summer of 2016"; "fall" alone is a verb."""
+    at = skip(tokens, i, "the")
+    relation = word_at(tokens, at)
+    related = relation in (*AHEAD, *BEHIND, *HERE)
+    word = word_at(tokens, at + related)
+    month = _SEASONS.get(word)
+    if month is None:
+        return None
+    end = at + related + 1
+    year = _year_ref(tokens, end, today)
+    this_year = date(today.year, month, 1)
+    if year is not None:
+        first, end = date(year[0], month, 1), year[1]
+        return Period(first, add_months(first, 3), end, "season")
+    if relation in AHEAD:
+        first = this_year if this_year > today else add_months(this_year, 12)
+    elif relation in BEHIND:
+        first = this_year if add_months(this_year, 3) <= today else add_months(this_year, -12)
+    else:
+        ended = add_months(this_year, 3) <= today
+        first = add_months(this_year, 12) if ended and not related else this_year
+    sure = related or at > i or word in _ONLY_SEASONS or word_at(tokens, i - 1) == "in"
+    cycle = "" if related else "year"
+    return Period(first, add_months(first, 3), end, "season", cycle, loose=not sure)  # type: ignore[arg-type]
+
+
+def _match_decade(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "the 2000s", "the 70's", "the nineteen seventies", "the twenty-tens"."""
+    at = skip(tokens, i, "the")
+    text = word_at(tokens, at)
+    years: int | None = None
+    if text.isdecimal() and len(text) in (2, 4) and text.endswith("0"):
+        end = skip(tokens, at + 1, "'")
+        if word_at(tokens, end) != "s" or not tokens[end].glued:
+            return None
+        years, end = int(text), end + 1
+        if len(text) == 2 and not (at > i or word_at(tokens, i - 1) in _BEFORE_YEAR):
+            return None
+    else:
+        head = match_integer(tokens, at)
+        century = int(head.value) * 100 if head and 10 <= head.value < 30 else 0
+        named = skip(tokens, head.end, "-") if head and century else at
+        tens = _TENS.get(word_at(tokens, named))
+        if tens is None or (named == at and (tens < 20 or at == i)):
+            return None
+        years, end = century + tens, named + 1
+    if years >= 1000:
+        return Period(date(years, 1, 1), date(years + 10, 1, 1), end, "decade")
+    return Period(date(1900 + years, 1, 1), date(1910 + years, 1, 1), end, "decade", "century")
+
+
+def _match_century(tokens: Tokens, i: int) -> Period | None:
+    """Reads "the 15th century"."""
+    place = match_ordinal(tokens, skip(tokens, i, "the"))
+    if place is None or not 2 <= place.value <= 30 or word_at(tokens, place.end) != "century":
+        return None
+    first = 100 * (int(place.value) - 1)
+    return Period(date(first, 1, 1), date(first + 100, 1, 1), place.end + 1, "century")
+
+
+def _week_of_year(year: int, number: int, end: int) -> Period | None:
+    try:
+        first = date.fromisocalendar(year, number, 1)
+    except ValueError:
+        return None
+    return Period(first, first + timedelta(7), end, "week")
+
+
+def _match_week_number(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "week 31", "week 3 of 2027", "week 27 of last year"."""
+    at = skip(tokens, i, "the")
+    if word_at(tokens, at) != "week":
+        return None
+    number = match_integer(tokens, at + 1)
+    if number is None or number.value.denominator != 1 or not 1 <= number.value <= 53:
+        return None
+    year = _year_ref(tokens, number.end, today) or (today.year, number.end)
+    return _week_of_year(year[0], int(number.value), year[1])
+
+
+def _match_week_of_day(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "the week of the 18th", "the week starting february 4", "christmas week",
+    "labor day weekend"."""
+    at = skip(tokens, i, "the")
+    unit = word_at(tokens, at)
+    opener = word_at(tokens, at + 1)
+    if word_at(tokens, i - 1) in ("every", "each"):
+        return None
+    if unit in ("week", "weekend") and opener in ("of", "starting", "beginning", "ending"):
+        hit = match_day(tokens, skip(tokens, at + 2, "on"), today)
+        day = of_day(hit) if hit else None
+        return day and _around(day, unit, day.end)
+    if not any(token.text in ("week", "weekend") for token in tokens[i + 1 : i + 7]):
+        return None
+    if word_at(tokens, i)[:1].isdecimal() or word_at(tokens, i) in MONTHS:
+        return None
+    hit = match_day(tokens, i, today)
+    unit = word_at(tokens, hit.end) if hit else ""
+    day = of_day(hit) if hit and unit in ("week", "weekend") else None
+    if day is None or day.cycle != "year":
+        return None
+    return _around(day, unit, day.end + 1)
+
+
+def _around(day: Period, unit: str, end: int) -> Period | None:
+    """The week, or the weekend, around a day."""
+    shift = -1 if unit == "weekend" and day.first.weekday() < 3 else 0
+    found = stretch(unit, day.first, shift)
+    if found is None:
+        return None
+    if unit == "weekend" and day.first.weekday() == 0:
+        found = found[0], found[1] + timedelta(1)  # a long one
+    return replace(day, first=found[0], stop=found[1], end=end, unit=unit, loose=False)
+
+
+def _match_nth_week(tokens: Tokens, i: int, today: date) -> Period | None:
+    """Reads "the first week of october", "the last weekend of may", "third week next year"."""
+    at = skip(tokens, i, "the")
+    place = match_ordinal(tokens, at)
+    number, end = (int(place.value), place.end) if place else (0, at)
+    if word_at(tokens, at) == "last":
+        number, end = -1, at + 1
+    unit = word_at(tokens, end)
+    if not number or unit not in ("week", "weekend") or number > 53:
+        return None
+    at = end + 1
+    month_place = skip(tokens, skip(tokens, at, "of", "in"), "the")
+    month = month_at(tokens, month_place)
+    shift = month_shift(tokens, month_place)
+    if month is not None and month_place > at:
+        year = _year_after_month(tokens, month[1], today)
+        first = date(year[0], month[0], 1) if year else _coming_month(month[0], today)
+        found = _week_in(first, number, unit)
+        end = year[1] if year else month[1]
+        if found is None:
+            return None
+        return Period(*found, end, unit, "" if year else "year")
+    if shift is not None and month_place > at:
+        found = _week_in(add_months(today.replace(day=1), shift[0]), number, unit)
+        return found and Period(*found, shift[1], unit)
+    year = _year_ref(tokens, at, today)
+    if year is None or unit != "week":
+        return None
+    last = date(year[0], 12, 28).isocalendar().week
+    return _week_of_year(year[0], number if number > 0 else last, year[1])
+
+
+def _week_in(first: date, number: int, unit: str) -> tuple[date, date] | None:
+    """The number-th week (its Thursday counts) or weekend (its Saturday) of a month."""
+    counted = 3 if unit == "week" else 5
+    day = first + timedelta((counted - first.weekday()) % 7)
+    days = [day + timedelta(7 * later) for later in range(5)]
+    days = [day for day in days if day.month == first.month]
+    if number > len(days):
+        return None
+    on = days[number - 1] if number > 0 else days[-1]
+    return stretch(unit, on, 0)

@@ -1,0 +1,460 @@
+"""Ranges of time in a sentence: "from 3 to 5 pm", "this weekend", "the next 3 days",
+"tomorrow morning", "since may", "until friday".
+
+A range without a day is the next one that is not over; a range of the calendar without a
+year is the coming one or the one that is going on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, time, timedelta
+
+from assistant.intent.values.bound import BOUND_BEGINS, Side, after_point, before_point
+from assistant.intent.values.calendar_day import skip
+from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.clock import Clock
+from assistant.intent.values.counted_period import match_counted, match_lasting
+from assistant.intent.values.date import DAY_BEGINS
+from assistant.intent.values.day_pair import (
+    TO,
+    joined,
+    match_numbers_of_month,
+    match_weekdays_of_week,
+)
+from assistant.intent.values.day_part import match_day_part
+from assistant.intent.values.hours import HOURS_BEGIN, Hours, half_day, match_part
+from assistant.intent.values.moment import instant
+from assistant.intent.values.named_period import NAMED_BEGIN
+from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period
+from assistant.intent.values.points import Point, Points
+from assistant.intent.values.range_value import Range, days, moments
+from assistant.intent.values.span import Span
+from assistant.intent.values.tokens import tokenize
+
+Found = tuple[Range, int]
+"""A range and the index after its words."""
+
+_DAY_LINKS = (",", "on", "at", "in", "for", "-", "from", "@")
+_OPENERS = frozenset(
+    """within over during throughout for a an the few several couple rest remainder end middle mid
+    close beginning start early late earlier later tonight tonite now today tomorrow""".split()
+)
+_PART_DAYS = {"this": 0, "last": -1, "past": -1, "next": 1, "following": 1, "previous": -1}
+
+_BEGINS = (
+    BOUND_BEGINS
+    | HOURS_BEGIN
+    | NAMED_BEGIN
+    | DAY_BEGINS
+    | frozenset((*AHEAD, *BEHIND, *HERE, *_OPENERS))
+) - {"at", "around", "about"}
+"""Any other word, but for a number in digits, begins no range."""
+
+
+def find_ranges(text: str, now: datetime, *, day_first: bool = False) -> list[Span[Range]]:
+    """All ranges named in a sentence, from left to right.
+
+    Raises ValueError when ``now`` has no time zone.
+    """
+    reader = _RangeReader(tokenize(text), now, day_first)
+    tokens, spans, i = reader.tokens, [], 0
+    while i < len(tokens):
+        hit = reader.longest(i)
+        if hit is None:
+            i += 1
+            continue
+        spans.append(Span(tokens[i].start, tokens[hit[1] - 1].end, hit[0]))
+        i = hit[1]
+    return spans
+
+
+def parse_range(text: str, now: datetime, *, day_first: bool = False) -> Range | None:
+    """The range that the whole text is, but for a preposition before it; else None."""
+    tokens = tokenize(text)
+    while tokens and tokens[-1].text in (".", "!", "?", ","):
+        tokens.pop()
+    reader = _RangeReader(tokens, now, day_first)
+    start = 0
+    while True:
+        hit = reader.longest(start)
+        if hit is not None and hit[1] == len(tokens):
+            return hit[0]
+        if word_at(tokens, start) not in ("on", "in", "for", "at", "during", "over", "the"):
+            return None
+        start += 1
+
+
+class _RangeReader:
+    """Reads one text against one ``now``."""
+
+    def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:
+        self._points = Points(tokens, now, day_first)
+        self.tokens = self._points.tokens
+        self._now = now
+        self._today = now.date()
+        words = [token.text for token in self.tokens]
+        self._joints = [at for at, word in enumerate(words) if word in TO or word == "and"]
+        self._bounds = [at for at, word in enumerate(words) if word in BOUND_BEGINS]
+
+    def _follows(self, i: int, places: list[int]) -> bool:
+        """Whether one of the places comes soon after token i."""
+        return any(i < at < i + 12 for at in places)
+
+    def longest(self, i: int) -> Found | None:
+        """The longest range that begins at token i."""
+        word = word_at(self.tokens, i)
+        if not (word in _BEGINS or word[:1].isdecimal()):
+            bound = word in ("at", "on", "in", "<", ">") and before_point(self.tokens, i)
+            if not bound or (word == ">" and word_at(self.tokens, i - 1) == "<"):
+                return None
+        if word == "the" and not self._begins(i + 1):
+            return None
+        try:
+            found = [
+                self._bounded(i),
+                self._pair(i) if self._follows(i, self._joints) else None,
+                self._day_and_hours(i),
+                self._period(i),
+                match_counted(self.tokens, i, self._points),
+                match_lasting(self.tokens, i, self._points),
+                self._rest_of_day(i),
+            ]
+        except (OverflowError, ValueError):  # past the calendar's end: no range
+            return None
+        return max(filter(None, found), key=lambda hit: hit[1], default=None)
+
+    def _begins(self, i: int) -> bool:
+        word = word_at(self.tokens, i)
+        return word in _BEGINS or word[:1].isdecimal()
+
+    def _period(self, i: int) -> Found | None:
+        edged = self._points.edged_at(i)
+        period = self._points.period_at(i)
+        if edged is not None and (period is None or edged[0].end >= period.end):
+            last = edged[0]
+            if edged[1] != "rest":
+                return days(last, None, self._now), last.end
+            final = last.stop - timedelta(1)
+            end = instant(final, time(0), self._now)
+            return replace(days(last, None, self._now), end=end), last.end
+        if period is None:
+            return None
+        pair = match_weekdays_of_week(self.tokens, period.end, period)
+        if pair is not None:
+            return days(*pair, self._now), pair[1].end
+        return (
+            None
+            if period.loose and self._is_doubtful(period, i)
+            else (
+                days(period, None, self._now),
+                period.end,
+            )
+        )
+
+    def _is_doubtful(self, period: Period, i: int) -> bool:
+        """True for months and years that may be other words or numbers; "the year" is none."""
+        named = period.unit in ("week", "fortnight", "month", "year")
+        return not (named and word_at(self.tokens, i) == "the")
+
+    def _rest_of_day(self, i: int) -> Found | None:
+        """Reads "the rest of the day", "rest of today", "later today"."""
+        at = skip(self.tokens, i, "the")
+        word = word_at(self.tokens, at)
+        if word in ("rest", "remainder"):
+            at = skip(self.tokens, skip(self.tokens, at + 1, "of"), "the", "my", "this")
+            if word_at(self.tokens, at) not in ("day", "today"):
+                return None
+            last = instant(self._today, time(23, 59, 59), self._now)
+            return moments(self._now, last), at + 1
+        if word in ("later", "earlier", "late", "early"):
+            at = skip(self.tokens, at + 1, "in", "on")
+            day = self._points.day_at(at)
+            if day is None or day.unit != "day" or day.loose:
+                return None
+            begin = instant(day.first, time(0), self._now)
+            noon = instant(day.first, time(12), self._now)
+            end = instant(day.stop, time(0), self._now)
+            later = word in ("later", "late")
+            return moments(noon if later else begin, end if later else noon), day.end
+        return None
+
+    # hours of a day
+
+    def _day_and_hours(self, i: int) -> Found | None:
+        """Hours and the day they are of, in any order: "tomorrow from 3 to 5", "in the
+        morning on friday", "tonight", "next evening from 7 to 9"."""
+        day: Period | None = None
+        hours: Hours | None = None
+        part: Hours | None = None
+        at = end = i
+        edge = word_at(self.tokens, i)
+        if edge in ("early", "late") and self._points.day_at(i + 1):
+            at = end = i + 1  # "early tomorrow morning"
+        else:
+            edge = ""
+        while at < len(self.tokens):
+            if day is None and (dated := self._part_of_named_day(at)):
+                day, part, at = dated[0], part or dated[1], dated[2]
+                end = at
+                continue
+            named = self._points.day_at(at) if day is None else None
+            span = self._points.hours_at(at)
+            if part is not None and span and span.part:
+                span = None
+            if span and span.part and hours is not None and span.part == "am":
+                span = None
+            half = half_day(self.tokens, at) if day and not hours and not part else None
+            span = span or half
+            if span and (named is None or span.end >= named.end):
+                if span.part:
+                    part = span
+                elif hours is None:
+                    hours = span
+                else:
+                    break
+                at = end = span.end
+            elif named is not None and (not named.loose or hours or part or self._timed(named)):
+                day, at, end = named, named.end, named.end
+            elif end > i and word_at(self.tokens, at) in _DAY_LINKS and at < end + 2:
+                at += 1
+            else:
+                break
+        if edge and part is not None:
+            part = part.at_edge(edge)
+        return self._resolve(day, hours, part, end, i) if part or not edge else None
+
+    def _timed(self, day: Period) -> bool:
+        """Whether hours follow the day."""
+        at = day.end
+        while word_at(self.tokens, at) in _DAY_LINKS[:-2] and at < day.end + 2:
+            at += 1
+        hours = self._points.hours_at(at)
+        return hours is not None and hours.sure and not hours.part
+
+    def _resolve(
+        self, day: Period | None, hours: Hours | None, part: Hours | None, end: int, i: int
+    ) -> Found | None:
+        if hours is not None and part is not None and part.part not in ("am", "lunchtime"):
+            hours = hours.in_part(part.part)
+        chosen = hours or part
+        if chosen is None:
+            return None
+        if day is None:
+            if not chosen.sure:
+                return None
+            start, stop = chosen.coming(self._now)
+            return moments(start, stop, has_date=False), end
+        if hours is None and part is not None and self._names_time(i, end):
+            return None
+        midnight = instant(day.first, time(0), self._now)
+        if day.cycle == "week" and day.first == self._today and chosen.on(midnight)[1] <= self._now:
+            midnight = instant(day.first + timedelta(7), time(0), self._now)
+        start, stop = chosen.on(midnight)
+        return moments(start, stop), end
+
+    def _names_time(self, i: int, end: int) -> bool:
+        """True where the same words are a time: "tomorrow evening at 7" goes on."""
+        hit = self._points.reader.longest(i, bare=False)
+        return hit is not None and hit[0] is not None and hit[1] > end and hit[0].has_time
+
+    def _part_of_named_day(self, i: int) -> tuple[Period, Hours, int] | None:
+        """Reads "tonight", "this afternoon", "last night", "next morning"."""
+        word = word_at(self.tokens, i)
+        if word in ("tonight", "tonite"):
+            hit = match_day_part(self.tokens, i, self._now)
+            day = hit.day.options[-1] if hit and hit.day else self._today
+            night = Hours(Clock(20), Clock(24), i + 1, part="night")
+            return Period(day, day + timedelta(1), i + 1, "day"), night, i + 1
+        shift = _PART_DAYS.get(word)
+        if shift is None:
+            return None
+        part = match_part(self.tokens, i + 1)
+        direct = word_at(self.tokens, i + 1) not in ("in", "the", "at", "during", "over")
+        if part is None or not direct or word_at(self.tokens, part.end - 1).endswith("s"):
+            return None
+        on = self._today + timedelta(shift)
+        return Period(on, on + timedelta(1), part.end, "day"), replace(part, sure=True), part.end
+
+    # from one point to another
+
+    def _pair(self, i: int) -> Found | None:
+        numbers = match_numbers_of_month(self.tokens, i, self._today)
+        if numbers is not None:
+            return days(*numbers, self._now), numbers[1].end
+        opener = word_at(self.tokens, i)
+        opener = opener if opener in ("from", "between") else ""
+        at = i + bool(opener)
+        first = self._end_point(at, opener)
+        if first is None:
+            return None
+        connector = word_at(self.tokens, first.end)
+        if connector not in TO and not (connector == "and" and opener == "between"):
+            return None
+        after = first.end + 1
+        if connector == "up" and word_at(self.tokens, after) == "to":
+            after += 1
+        last = self._points.point_at(after, bare=bool(opener))
+        if last is None or not (opener or self._is_sure_pair(first, last, connector)):
+            return None
+        return self._between(first, last)
+
+    def _end_point(self, i: int, opener: str) -> Point | None:
+        """The first point, which ends right before the connector."""
+        point = self._points.point_at(i, bare=bool(opener))
+        connectors = (*TO, "and") if opener == "between" else TO
+        if point is not None and word_at(self.tokens, point.end) in connectors:
+            return point
+        if point is not None and point.period is not None:
+            return point
+        for at in range(i + 1, min(i + 10, len(self.tokens))):
+            if self.tokens[at].text in connectors:
+                shorter = Points(self.tokens[:at], self._now, False).point_at(i, bare=True)
+                if shorter is not None and shorter.end == at:
+                    return shorter
+        return point
+
+    def _is_sure_pair(self, first: Point, last: Point, connector: str) -> bool:
+        """Without "from": both are days or longer, or moments of named days."""
+        one, other = first.period, last.period
+        if one and other and one.unit == "week" and other.unit == "day":
+            return False  # "last week - monday"
+        if one and other and one.unit == "year" == other.unit:
+            signed = word_at(self.tokens, last.end) == "-"
+            return not signed and word_at(self.tokens, first.end - 2) not in ("-", "+")
+        for point in (first, last):
+            if point.period is not None and point.period.loose:
+                return False
+            if point.when is not None and not point.when.has_date:
+                return False
+        return connector != "-" or self.tokens[first.end].text == connector
+
+    def _between(self, first: Point, last: Point) -> Found | None:
+        end = last.end
+        if first.period is not None and last.period is not None:
+            one, other = first.period, last.period
+            pair = joined(one, other, self._today)
+            if pair is None:
+                return None
+            found = days(*pair, self._now)
+            start, finish = found.start, found.end
+            if first.edge == "end":
+                start = instant(pair[0].stop, time(0), self._now)
+            if last.edge == "end":
+                finish = found.stop
+            return replace(found, start=start, end=finish), end
+        if not any(point.when is None or point.when.has_date for point in (first, last)):
+            return None  # these are hours
+        start_at, end_at = self._moment(first), self._moment(last)
+        if start_at is None or end_at is None:
+            return None
+        if first.when and first.when.has_date and last.when and not last.when.has_date:
+            end_at = self._next_like(end_at, start_at)
+        if first.when and not first.when.has_date and last.when and last.when.has_date:
+            day = end_at.date()
+            start_at = instant(day, start_at.timetz().replace(tzinfo=None), self._now)
+        if end_at <= start_at:
+            return None
+        now_to_day = first.when is not None and first.when.at == self._now and last.period
+        if now_to_day:
+            midnight = instant(self._today, time(0), self._now)
+            stop = instant(last.period.stop, time(0), self._now) if last.period else end_at
+            return Range(midnight, end_at, stop, True, False), end
+        return moments(start_at, end_at), end
+
+    def _moment(self, point: Point) -> datetime | None:
+        if point.when is not None:
+            return point.when.at
+        return instant(point.period.first, time(0), self._now) if point.period else None
+
+    def _next_like(self, moment: datetime, start: datetime) -> datetime:
+        """The first moment after start with this time of day."""
+        wall = moment.timetz().replace(tzinfo=None)
+        on = instant(start.date(), wall, self._now)
+        return on if on > start else instant(start.date() + timedelta(1), wall, self._now)
+
+    # open ranges
+
+    def _bounded(self, i: int) -> Found | None:
+        """Reads "since may", "before 5 pm tomorrow", "3 pm or later on monday", "feb 1st no
+        later than 6"."""
+        before = before_point(self.tokens, i)
+        if before is not None:
+            side, at = before
+            return self._side(side, at, i)
+        if not self._follows(i, self._bounds):
+            return None
+        point = self._points.point_at(i)
+        if point is None or (point.period is not None and point.period.loose):
+            return None
+        day = point.period
+        inner = before_point(self.tokens, skip(self.tokens, point.end, ","))
+        if day is not None and day.unit == "day" and inner is not None and inner[0] != "since":
+            timed = self._points.reader.longest(inner[1], bare=True)
+            if timed and timed[0] and timed[0].has_time and not timed[0].has_date:
+                wall = timed[0].at.timetz().replace(tzinfo=None)
+                clock = self._points.reader.clock_at(inner[1])
+                if clock is not None and not clock.clock.exact:
+                    wall = wall.replace(hour=clock.clock.readings()[0].hour)
+                moment = instant(day.first, wall, self._now)
+                return _open(inner[0], moment, moment, True, True), timed[1]
+        after = after_point(self.tokens, point.end)
+        if after is None:
+            return None
+        side, end = after
+        if point.when is not None and not point.when.has_date:
+            on = skip(self.tokens, end, "on")
+            named = self._points.day_at(on)
+            if named is not None and not named.loose:
+                wall = point.when.at.timetz().replace(tzinfo=None)
+                moment = instant(named.first, wall, self._now)
+                return _open(side, moment, moment, True, True), named.end
+        return self._open_at(side, point), end
+
+    def _side(self, side: Side, at: int, i: int) -> Found | None:
+        at = skip(self.tokens, at, "around", "about", "approximately")
+        year = word_at(self.tokens, i) in ("than", "<", ">")
+        point = self._points.point_at(at, bare=side != "since" and not year)
+        hours = match_part(self.tokens, at)
+        if hours is not None and (point is None or hours.end >= point.end) and hours.sure:
+            start, stop = hours.coming(self._now)
+            found = Range(start, stop, stop, False, True)
+            return _open(side, found.start, found.end, False, True), hours.end
+        if point is None or (point.period is not None and point.period.loose):
+            return None
+        word = word_at(self.tokens, i)
+        if word == "from" and point.when is not None and not point.when.has_date:
+            return None
+        return self._open_at(side, point), point.end
+
+    def _open_at(self, side: Side, point: Point) -> Range:
+        if point.when is not None:
+            at, when = point.when.at, point.when
+            return _open(side, at, at, when.has_date, True)
+        period = point.period
+        assert period is not None
+        if side == "since" and period.cycle and period.first > self._today:
+            period = period.moved(-1)
+        start = instant(period.first, time(0), self._now)
+        stop = instant(period.stop, time(0), self._now)
+        last = start if period.unit == "day" else stop
+        if point.edge == "start":
+            last = start
+        if point.edge == "end" and side in ("before", "until"):
+            return Range(None, stop, stop, True, False)
+        if side == "before":
+            return Range(None, start, start, True, False)
+        if side == "until":
+            return Range(None, last, stop, True, False)
+        return Range(start if side == "since" else last, None, None, True, False)
+
+
+def _open(
+    side: Side, start: datetime | None, end: datetime | None, has_date: bool, has_time: bool
+) -> Range:
+    """The open range before the start or after the end of something."""
+    if side == "before":
+        return Range(None, start, start, has_date, has_time)
+    if side == "until":
+        return Range(None, end, end, has_date, has_time)
+    return Range(end if side == "after" else start, None, None, has_date, has_time)
