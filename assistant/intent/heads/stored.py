@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,5 +60,5 @@ class Stored(TextStates):
         try:
             with np.load(path) as file:
                 return list(map(int, file["layers"])), TokenStates(file["values"], file["spans"])
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return [], None
