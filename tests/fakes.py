@@ -52,6 +52,11 @@ class PushSource(AudioSource):
     def stop(self) -> None:
         pass
 
+    @property
+    def empty(self) -> bool:
+        """All that was pushed has been read."""
+        return self._frames.empty()
+
     def say(self, seconds: float) -> None:
         self._push(seconds, LOUD)
 

@@ -149,14 +149,11 @@ class Room:
         """Waits for a second without a heartbeat."""
         return self.wait_for(lambda: time.monotonic() - self.last_beat > 1.0, timeout)
 
-    def longest_pause_of_beats(self, seconds: float) -> float:
-        """Watches for so long."""
-        end = time.monotonic() + seconds
-        longest = 0.0
-        while time.monotonic() < end:
-            longest = max(longest, time.monotonic() - self.last_beat)
-            time.sleep(0.05)
-        return longest
+    def hear_all(self) -> None:
+        """Waits until what was pushed has been heard, and what follows from it done."""
+        assert self.wait_for(lambda: self.source.empty)
+        before = self.beats
+        assert self.wait_for(lambda: self.beats > before + 5)
 
     def command(self, *, wake: bool = True) -> None:
         """Wake word, a pause, a second of speech, silence."""

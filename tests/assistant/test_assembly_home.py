@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ import yaml
 from assistant.assembly import Assembly
 from assistant.config import Config
 from assistant.config_rules import contradictions
-from assistant.home.home_assistant import ANSWER_S
+from assistant.home.home_assistant import HomeAssistant
 from tests.assistant.test_assembly import answer, assembled
 from tests.home_server import TOKEN, HomeServer
+from tests.patience import PATIENCE_S, until
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "home.md"
 
@@ -45,10 +45,7 @@ def test_switches_what_is_said(tmp_path: Path) -> None:
             server.set_state("switch.kettle", "off", friendly_name="Tea kettle")
             assert assembly.home is not None
             home = assembly.home
-            for _ in range(1000):
-                if any(e.id == "switch.kettle" for e in home.snapshot().entities):
-                    break
-                home.call("light", "turn_off", ["light.desk"], {})
+            until(lambda: any(e.id == "switch.kettle" for e in home.snapshot().entities))
             assert answer(assembly, "switch on the tea kettle") == "Turned on the Tea kettle."
         assert server.logins == [TOKEN]
 
@@ -70,6 +67,8 @@ def test_an_interrupted_call_ends_at_once(tmp_path: Path) -> None:
         server.behaviour.silent.add("light.turn_on")
         with assembled(tmp_path, home=settings(server), llm={"enabled": False}) as assembly:
             loaded(assembly)
+            assert isinstance(assembly.home, HomeAssistant)
+            assembly.home._answer_s = 2 * PATIENCE_S
             stop = threading.Event()
             assembly.let_go_on(stop)
             said: list[str] = []
@@ -77,10 +76,9 @@ def test_an_interrupted_call_ends_at_once(tmp_path: Path) -> None:
                 target=lambda: said.append(answer(assembly, "turn on the desk lamp"))
             )
             turn.start()
-            while "call_service" not in server.requests:
-                time.sleep(0.01)
+            until(lambda: "call_service" in server.requests)
             stop.set()
-            turn.join(ANSWER_S / 2)
+            turn.join(PATIENCE_S)
             assert len(said) == 1
             assert "don't know whether it worked" in said[0]
 

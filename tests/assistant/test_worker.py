@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 
 from assistant.worker import Worker
+from tests.patience import PATIENCE_S
 
 
 def test_tasks_run_in_order_and_an_error_ends_nothing(caplog: object) -> None:
@@ -13,7 +14,7 @@ def test_tasks_run_in_order_and_an_error_ends_nothing(caplog: object) -> None:
     worker.submit(lambda: seen.append(1))
     worker.submit(lambda: seen.append(1 // 0))
     worker.submit(lambda: (seen.append(3), done.set()))
-    assert done.wait(5)
+    assert done.wait(PATIENCE_S)
     worker.stop()
     assert seen == [1, 3]
     assert not worker.busy

@@ -17,6 +17,7 @@ from tests.assistant.audio.fakes_audio import (
     resampled,
     sine,
 )
+from tests.patience import PATIENCE_S
 
 RAMP = np.arange(1, 4_801, dtype=np.int16)
 
@@ -27,7 +28,7 @@ def test_real_time_plays_everything_in_order_on_a_steady_schedule() -> None:
     sink.write(RAMP[:2_000], 16_000, begun.append)
     sink.write(RAMP[2_000:], 16_000, begun.append)
     sink.start()
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     sink.stop()
     np.testing.assert_array_equal(sink.played, RAMP)
     times = [t for t, _ in sink.pieces]
@@ -41,7 +42,7 @@ def test_drain_in_real_time_includes_the_latency() -> None:
     sink.start()
     sink.write(RAMP[:1_600], 16_000)
     assert sink.playing
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     end = time.monotonic()
     assert not sink.playing
     last, samples = sink.pieces[-1]
@@ -56,12 +57,12 @@ def test_real_time_flush_ends_the_old_and_frees_the_writer() -> None:
     long = np.full(16_000 * 30, 5_000, np.int16)
     writer = threading.Thread(target=lambda: sink.write(long, 16_000, lambda t: began.set()))
     writer.start()
-    assert began.wait(30)
+    assert began.wait(PATIENCE_S)
     sink.flush()
-    writer.join(30)
+    writer.join(PATIENCE_S)
     assert not writer.is_alive()
     sink.write(np.full(800, -7, np.int16), 16_000)
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     sink.stop()
     played = sink.played
     np.testing.assert_array_equal(played[-800:], -7)
@@ -104,7 +105,7 @@ def test_volume(realtime: bool) -> None:
     sink.write(RAMP[:160], 16_000)
     sink.muted = True
     sink.write(RAMP[:160], 16_000)
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     sink.stop()
     np.testing.assert_array_equal(
         sink.played, np.concatenate([np.zeros(160), RAMP[:160], np.zeros(160)])
@@ -116,7 +117,7 @@ def test_the_silence_before_speech_saves_its_beginning() -> None:
         sink = AmplifierSink(16_000, swallow_ms=200, wake_up_silence_ms=wake_up_ms)
         sink.start()
         sink.write(RAMP, 16_000)
-        assert sink.drain(timeout=30)
+        assert sink.drain(timeout=PATIENCE_S)
         sink.stop()
         np.testing.assert_array_equal(sink.played, RAMP[lost:])
 
@@ -127,7 +128,7 @@ def test_null_sink_keeps_time() -> None:
     begun = threading.Event()
     sink.write(RAMP[:800], 16_000, lambda t: begun.set())
     assert sink.playing
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     assert begun.is_set()
     sink.stop()
 
@@ -139,15 +140,15 @@ def test_stop_ends_a_blocked_write() -> None:
     long = np.zeros(16_000 * 60, np.int16)
     writer = threading.Thread(target=lambda: sink.write(long, 16_000, lambda t: began.set()))
     writer.start()
-    assert began.wait(30)
+    assert began.wait(PATIENCE_S)
     sink.stop()
-    writer.join(30)
+    writer.join(PATIENCE_S)
     assert not writer.is_alive()
 
 
 def test_the_room_carries_the_speaker_to_the_microphone(tmp_path: Path) -> None:
     path = tmp_path / "room.wav"
-    soundfile.write(path, np.ones(8_000, np.int16), 16_000)
+    soundfile.write(path, np.ones(60 * 16_000, np.int16), 16_000)
     source, sink = loopback(WavSource(path, tail_s=0), gain_db=-6.0206)
     source.room.delay_s = 0.1
     sink.start()
@@ -155,13 +156,15 @@ def test_the_room_carries_the_speaker_to_the_microphone(tmp_path: Path) -> None:
     tone = sine(800, 0.2, 16_000, 0.3)
     sink.write(tone, 16_000)
     heard = []
-    while True:
-        try:
-            frame = source.read(timeout=5)
-        except EOFError:
-            break
+    now, end = 0.0, float("inf")
+    while now < end:
+        frame = source.read(timeout=PATIENCE_S)
         assert frame is not None
         heard.append(frame.samples)
+        now = frame.t
+        if len(sink.played) == len(tone):
+            end = sink.pieces[-1][0] + 0.2
+    source.stop()
     sink.stop()
     echo = np.concatenate(heard).astype(np.float64) - 1
     assert np.abs(echo).max() == pytest.approx(np.abs(tone).max() / 2, rel=0.02)

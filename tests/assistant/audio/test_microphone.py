@@ -17,6 +17,7 @@ from tests.assistant.audio.fakes_audio import (
     resampled,
     sine,
 )
+from tests.patience import PATIENCE_S
 
 Told = list[tuple[str, ...]]
 
@@ -285,7 +286,7 @@ def test_stop_ends_a_waiting_read_and_can_be_called_twice() -> None:
     reader.start()
     source.stop()
     source.stop()
-    reader.join(10)
+    reader.join(PATIENCE_S)
     assert got == [None]
     assert fake.stream.closed
     assert source.read() is None
@@ -301,11 +302,11 @@ def test_its_own_thread_brings_it_back() -> None:
     source.start()
     try:
         fake.unplug(mic)
-        assert lost.wait(20)
+        assert lost.wait(PATIENCE_S)
         fake.plugged.append(mic)
         while not back.wait(0.01):
             if fake.stream.active:
                 deliver(fake, sine(440, 0.02, 16_000))
-        assert source.read(timeout=5) is not None
+        assert source.read(timeout=PATIENCE_S) is not None
     finally:
         source.stop()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assistant.audio.play_queue import PlayQueue, loudness_gain
 from tests.assistant.audio.fakes_audio import FakeClock, resampled, sine
+from tests.patience import PATIENCE_S
 
 RATE = 16_000
 RAMP = np.arange(1, 16_001, dtype=np.int16)
@@ -188,7 +189,7 @@ def test_write_blocks_when_a_second_waits_and_flush_frees_it() -> None:
         assert writer.is_alive()
     assert queue.available < 1.3 * RATE
     queue.flush()
-    writer.join(10)
+    writer.join(PATIENCE_S)
     assert not writer.is_alive()
     assert queue.available == 0
 
@@ -201,8 +202,8 @@ def test_close_ends_a_blocked_write_and_a_drain() -> None:
     while queue.available <= RATE:
         pass
     queue.close()
-    writer.join(10)
-    waiter.join(10)
+    writer.join(PATIENCE_S)
+    waiter.join(PATIENCE_S)
     assert not writer.is_alive()
     assert ends == [False]
     queue.write(RAMP, RATE)
@@ -240,7 +241,7 @@ def test_drain_can_be_cancelled_and_is_false_after_a_flush() -> None:
     ends: list[bool] = []
     waiter = in_thread(lambda: ends.append(queue.drain(cancel=cancel)))
     cancel.set()
-    waiter.join(10)
+    waiter.join(PATIENCE_S)
     assert ends == [False]
     started = threading.Event()
 
@@ -249,7 +250,7 @@ def test_drain_can_be_cancelled_and_is_false_after_a_flush() -> None:
         ends.append(queue.drain())
 
     waiter = in_thread(wait_again)
-    started.wait(10)
+    started.wait(PATIENCE_S)
     while waiter.is_alive():
         queue.write(RAMP[:10], RATE)
         queue.flush()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.audio.ring_buffer import RingBuffer
+from tests.patience import PATIENCE_S
 
 
 def block(start: int, n: int, channels: int = 1) -> np.ndarray:
@@ -59,7 +60,7 @@ def test_read_waits_for_a_writer_and_can_be_woken() -> None:
     reader = threading.Thread(target=lambda: got.append(ring.read(8, timeout=60)))
     reader.start()
     ring.write(block(3, 2))
-    reader.join(10)
+    reader.join(PATIENCE_S)
     assert got[0][0] == 0  # type: ignore[index]
     reader = threading.Thread(target=lambda: got.append(ring.read(8, timeout=60)))
     reader.start()

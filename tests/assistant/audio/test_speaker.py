@@ -20,6 +20,7 @@ from tests.assistant.audio.fakes_audio import (
     resampled,
     sine,
 )
+from tests.patience import PATIENCE_S
 
 Told = list[tuple[str, str]]
 TONE = sine(440, 0.2, 22_050)
@@ -91,7 +92,7 @@ def test_on_start_gets_the_time_of_the_first_sample_outside_of_the_callback() ->
         fake.stream.play(320)
         assert begun == []
         fake.stream.play(320)
-        assert told.wait(10)
+        assert told.wait(PATIENCE_S)
         assert begun[0][1] != threading.get_ident()
 
 
@@ -102,7 +103,7 @@ def test_a_listener_that_fails_does_not_silence_the_next() -> None:
         sink.write(TONE[:100], 16_000, lambda t: 1 / 0)  # type: ignore[arg-type,return-value]
         sink.write(TONE[:100], 16_000, lambda t: told.set())
         fake.stream.play(320)
-        assert told.wait(10)
+        assert told.wait(PATIENCE_S)
 
 
 def test_drain_waits_for_the_latency_of_the_device() -> None:
@@ -146,9 +147,9 @@ def test_while_it_is_away_writes_are_dropped_and_it_comes_back() -> None:
         fake.unplug(box)
         sink.keeper.step()
         assert told == [("trouble", "audio.output_lost")]
-        assert not sink.drain(timeout=5)
+        assert not sink.drain(timeout=PATIENCE_S)
         sink.write(TONE[:2_205], 22_050, lambda t: begun.append("dropped"))
-        assert not sink.drain(timeout=5)
+        assert not sink.drain(timeout=PATIENCE_S)
         assert not sink.playing
         again = FakeDevice("USB box (hw:2,0)", outputs=2, rates=(44_100,))
         fake.plugged += [FakeDevice("HDMI", outputs=8), again]
@@ -162,7 +163,7 @@ def test_while_it_is_away_writes_are_dropped_and_it_comes_back() -> None:
         np.testing.assert_array_equal(out[: len(expected)], expected)
         sink.keeper.step()
         assert told[1:] == [("recovered", "audio.output_lost")]
-        assert told_new.wait(10)
+        assert told_new.wait(PATIENCE_S)
         assert begun == []
         clock.advance(5)
         assert sink.drain(timeout=0)
@@ -178,9 +179,9 @@ def test_a_blocked_write_ends_when_the_device_is_lost() -> None:
             pass
         fake.unplug(box)
         sink.keeper.step()
-        writer.join(10)
+        writer.join(PATIENCE_S)
         assert not writer.is_alive()
-        assert not sink.drain(timeout=5)
+        assert not sink.drain(timeout=PATIENCE_S)
 
 
 def test_flush_frees_a_write_that_waits_for_the_device() -> None:

@@ -11,6 +11,7 @@ import pytest
 from assistant.audio.wav_sink import WavSink, write_wav
 from assistant.errors import InputFileError
 from tests.assistant.audio.fakes_audio import resampled, sine
+from tests.patience import PATIENCE_S
 
 TONE = sine(440, 0.2, 22_050)
 
@@ -27,7 +28,7 @@ def test_the_file_holds_what_was_played(tmp_path: Path, realtime: bool) -> None:
     sink = WavSink(path, realtime=realtime)
     sink.start()
     sink.write(TONE, 22_050)
-    assert sink.drain(timeout=30)
+    assert sink.drain(timeout=PATIENCE_S)
     assert not path.exists(), "it appears whole"
     sink.stop()
     rate, samples = content(path)
@@ -99,7 +100,7 @@ def test_disk_that_fills_up_is_told_at_the_end(
     sink = WavSink(tmp_path / "full.wav", realtime=realtime)
     sink.start()
     sink.write(TONE, 22_050)
-    assert sink.drain(timeout=10)
+    assert sink.drain(timeout=PATIENCE_S)
     with pytest.raises(InputFileError, match="No space left"):
         sink.stop()
     assert list(tmp_path.iterdir()) == []
