@@ -106,7 +106,7 @@ class Assembly:
         grammar = intent.create(self.cfg.understand, self.registry.sentence_dirs, self.clock.now)
         links: list[Understander] = [grammar]
         if self.home is not None:
-            links.append(HomeGrammar(self.home.snapshot))
+            links.append(HomeGrammar(self.home.snapshot, self.clock.now))
         elif self.cfg.skills.media.mpd.host:
             # "pause" and "next song" stand in the same sentences as what is said to a home.
             links.append(HomeGrammar(Snapshot))

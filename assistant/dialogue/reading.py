@@ -46,6 +46,7 @@ _OF_THE_LAST = re.compile(
     r"(?:brighter|dimmer|darker|lighter|warmer|hotter|cooler|colder|higher|lower|faster|slower"
     r"|louder|quieter|softer)$"
     r"|^(?:no )?(?:the|that|this) (?:[\w'-]+ ){1,3}ones?$"
+    r"|^(?:resume|continue|unpause|carry on|go on|keep going|start again)(?: (?:now|again|then))*$"
 )
 """Of what was just spoken of, where it is something that can be so."""
 

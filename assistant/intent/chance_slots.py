@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
+from assistant.intent.goods import DISHES, is_goods, singular
 from assistant.intent.values.number import parse_number
 
 MAX_DICE = 100
 MAX_SIDES = 1000
 MAX_CHOICES = 20
 MAX_CHOICE_WORDS = 6
+MAX_GOODS_WORDS = 3
 
 _SHORT = re.compile(r"^(?P<count>\d{0,3}) ?d ?(?P<sides>\d{1,4})s?$")
 _LONG = re.compile(r"^(?:(?P<count>.+?) )?(?:(?P<sides>[\w -]+?)[ -]sided )?(?:die|dice|dices)$")
@@ -84,6 +87,20 @@ def both(text: str, now: datetime) -> list[str] | None:
     return _parts(text, _OR) or _parts(text, _AND)
 
 
+def of_a_kind(text: str, now: datetime) -> list[str] | None:
+    """As ``choices``, of things that are surely such, so that nothing need be said around them."""
+    parts = _parts(text, _OR)
+    if parts is None:
+        return None
+    named = [part.casefold().removeprefix("a ") for part in parts]
+    alike = any(all(name in kind for name in named) for kind in _ALIKE)
+    return parts if alike or all(map(_sold, named)) else None
+
+
+def _sold(name: str) -> bool:
+    return is_goods(name) and len(name.split()) <= MAX_GOODS_WORDS
+
+
 def _parts(text: str, between: re.Pattern[str]) -> list[str] | None:
     parts = [part.strip(" .?!,") for part in between.split(_LEAD.sub("", text.strip()))]
     parts = [one for part in parts if part for one in _apart(part, parts[-1])]
@@ -98,7 +115,18 @@ def _apart(part: str, last: str) -> list[str]:
     """The choices of "tea coffee" before "or water", which is one of their kind."""
     words = part.split()
     kind = next((kind for kind in _ALIKE if last.casefold() in kind), frozenset())
-    return words if all(word.casefold() in kind for word in words) else [part]
+    if all(word.casefold() in kind for word in words):
+        return words
+    return words if _goods_in_a_row([*words, *last.split()]) else [part]
+
+
+def _goods_in_a_row(words: list[str]) -> bool:
+    """Whether each word is a thing to buy of its own: not "apple juice", not "pasta salad"."""
+    low = [word.casefold() for word in words]
+    pairs = pairwise(low[:-1])
+    return all(map(is_goods, low)) and not any(
+        singular(second) in DISHES and singular(first) == first for first, second in pairs
+    )
 
 
 def _count(words: str | None) -> int | float | None:

@@ -60,8 +60,9 @@ _LESS = re.compile(
     r"(?:less|too much|too far|back a (?:bit|little))$"
 )
 _TAIL = re.compile(r"\s(?:instead|rather|i mean|i meant|i said|actually|then)$")
+_ENOUGH = re.compile(r"\s(?:is|will be|would be) (?:enough|fine|plenty|better|okay|ok|good|right)$")
 _TOO = re.compile(r"\s(?:too|also|as well)$")
-_PRONOUN = re.compile(r"\b(?:it|that|this|them|these|those)\b")
+_PRONOUN = re.compile(r"\b(?:it|that|this|them|these|those)\b|^(?:are|were) they\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ def followup(text: str) -> Followup:
             return Followup(kind, "")  # type: ignore[arg-type]
     lead = _CORRECT.match(whole)
     rest = _bare(whole[lead.end() :] if lead else whole)
+    if lead:
+        rest = _ENOUGH.sub("", rest)  # "no, 21 is enough"
     tail = _TAIL.search(rest)
     if tail:
         rest = rest[: tail.start()]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from assistant.home.base import Snapshot
 from assistant.intent import home_sentences
 from assistant.intent.base import Intent, Understander
 from assistant.intent.home_except import excepting
+from assistant.intent.home_later import at_a_time
 from assistant.intent.home_matcher import HERE, Fit, Matcher
 from assistant.intent.home_names import Mention, Names, plain
 from assistant.intent.home_several import longest, several
@@ -29,11 +31,15 @@ class HomeGrammar(Understander):
     "one", "one_yesno", "where"; ``said`` is a per cent beyond 0 or 100 that was made 0 or
     100; ``except`` names devices and rooms to leave out. Two more intents: "home.several"
     with ``commands``, a list of {"intent", "slots"}, and "home.unknown_name" (``Unknowns``).
+    What is to be done later has ``delay`` (seconds) or ``until`` (an ISO moment).
     """
 
-    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        """snapshot: gives the home as it is now, at once."""
+    def __init__(
+        self, snapshot: Callable[[], Snapshot], now: Callable[[], datetime] | None = None
+    ) -> None:
+        """snapshot: gives the home as it is now, at once. now: with its time zone."""
         self._snapshot = snapshot
+        self._now = now or (lambda: datetime.now().astimezone())
         self._version: int | None = None
         self._names = Names(Snapshot())
         self._matcher: Matcher | None = None
@@ -62,6 +68,7 @@ class HomeGrammar(Understander):
                 words, mentions, lambda part: self._part(part, text)
             )
             intent = intent or excepting(words, lambda part: self._part(part, text), self._longest)
+            intent = intent or at_a_time(words, lambda part: self._part(part, text), self._now())
             if intent is not None:
                 return intent
         if (clamped := _clamped(ways[0])) is not None:

@@ -69,7 +69,10 @@ def parse_slot(slot: str, kind: str, text: str, now: datetime) -> dict[str, Any]
     return value if isinstance(value, dict) else {slot: value}
 
 
-_TWO = re.compile(r"\b(?:and|then)\b.* (?:timer|alarm|reminder)s?\b")
+_TWO = re.compile(
+    r"\b(?:and|then)\b(?:.* (?:timer|alarm|reminder)s?\b"
+    r"| (?:another|a second|one|one more)(?: one)? (?:for|of|at)\b)"
+)
 
 
 def name(text: str, now: datetime) -> str | None:
@@ -287,6 +290,7 @@ PARSERS: dict[str, Parser] = {
         time_slots.recurring(text, now)
         or time_slots.alarm_times(text, now)
         or _only(time(text, now))
+        or time_slots.alarm_time(text, now)
     ),
     "alarm_times": time_slots.alarm_times,
     "schedule": lambda text, now: (
@@ -295,6 +299,7 @@ PARSERS: dict[str, Parser] = {
     "target": lambda text, now: _only(time_slots.target(text, now) or until(text, now), "to"),
     "both": chance_slots.both,
     "choices": chance_slots.choices,
+    "of_a_kind": chance_slots.of_a_kind,
     "dice": chance_slots.dice,
     "duration": duration,
     "end": end,

@@ -48,7 +48,8 @@ _AND_AT = re.compile(
     r"(?: and (?:then )?(?:(?:an?|the|a) )?(?:(?:another|one|second|next|other|alarm) )*"
     r"(?:alarm )?(?:set )?(?:to go off )?(?:(?:at|for) )?| then )"
 )
-_AND_LENGTH = re.compile(r",? and (?:(?:one )?for )?|, ?(?:for )?")
+_AND_LENGTH = re.compile(r" and (?!(?:a )?(?:half|quarter)\b|three quarters)(?:(?:one )?for )?")
+_UNITS = frozenset("second sec minute min hour hr day".split())
 _ONE_AT = re.compile(r"^(?:both |one (?:for|at) )")
 _HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
 _HALF_SAID = re.compile(
@@ -81,8 +82,12 @@ def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
     if not 2 <= len(parts) <= MAX_TIMES or parts[-1] == "one":
         return None
     half = _HALF.search(parts[-1])
-    found = []
+    often = parts[0].rpartition(" at ")[0]
+    found: list[dict[str, Any]] = []
     for part in parts:
+        if found and "repeat" in found[0] and often and not recurring(part, now):
+            # "every day at eight and at noon": the rule holds for both
+            part = f"{often} at {part}"
         whole = f"{part}{half.group()}" if half and parse_number(part) is not None else part
         times = recurring(whole, now)
         when = None if times else parse_time(whole, now)
@@ -94,16 +99,47 @@ def alarm_times(text: str, now: datetime) -> dict[str, Any] | None:
     return {**found[0], "also": found[1:]}
 
 
+def alarm_time(text: str, now: datetime) -> dict[str, Any] | None:
+    """A time of day some days ahead, said with "in": "in a week at nine"."""
+    if not text.startswith("in ") or " at " not in text:
+        return None
+    when = parse_time(text, now)
+    whole = when is not None and when.has_date and when.has_time
+    return {"until": when.at.isoformat(timespec="seconds")} if when and whole else None
+
+
 def lengths(text: str, now: datetime) -> dict[str, Any] | None:
     """Several lengths, of which the last has the unit of all: "5 and 10 minutes"; the first
     one's slots, with those of the others in "also"."""
-    parts = [part for part in _AND_LENGTH.split(text) if part]
+    parts = [one for part in _AND_LENGTH.split(text) for one in _lengths_in_a_row(part.split())]
     if not 2 <= len(parts) <= MAX_TIMES:
         return None
     unit = parts[-1].rpartition(" ")[2]
     whole = [part if parse_number(part) is None else f"{part} {unit}" for part in parts]
     found = [{"duration": seconds} for part in whole if (seconds := parse_duration(part))]
     return {**found[0], "also": found[1:]} if len(found) == len(parts) else None
+
+
+def _lengths_in_a_row(words: list[str]) -> list[str]:
+    """ "five minutes ten minutes" as two: the commas are gone by now. "Five minutes thirty
+    seconds" is one, and numbers without a unit stand each for themselves."""
+    found: list[str] = []
+    while words:
+        size = len(words)
+        while size > 1 and (text := " ".join(words[:size])) and not _is_length(text):
+            size -= 1
+        found.append(" ".join(words[:size]).removeprefix("for "))
+        words = words[size:]
+    return found
+
+
+def _is_length(text: str) -> bool:
+    words = [word.rstrip("s") for word in text.split()]
+    units = [word for word in words if word in _UNITS]
+    # "five minutes ten minutes" is no sum, and in "five minutes ten" a length begins anew
+    if len(set(units)) < len(units) or (units and words[-1] not in (*_UNITS, "half")):
+        return False
+    return parse_duration(text.removeprefix("for ")) is not None or parse_number(text) is not None
 
 
 def rule(text: str, now: datetime) -> dict[str, Any] | None:
@@ -120,6 +156,8 @@ def moment(text: str, now: datetime) -> dict[str, Any] | None:
         return again
     if text in _LATER:
         return {"duration": _LATER[text]}
+    if " and " in text and (times := alarm_times(text, now)) is not None:
+        return times
     lead, _, rest = text.partition(" ")
     seconds = parse_duration(rest) if lead in ("in", "after", "within") else None
     if seconds is not None:

@@ -11,7 +11,7 @@ from assistant.config import Config
 from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.intent.followup import followup
-from assistant.intent.normalize import normalize
+from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.time_slots import day as parse_day
 from assistant.intent.time_slots import somewhere, zone
 from assistant.intent.values.zone import parse_zone
@@ -37,6 +37,10 @@ _NEEDED = {
 
 The grammar always fills them; free phrasing may leave one out."""
 
+_HOW_MANY = re.compile(
+    r"how many (?P<period>second|minute|hour|day|week|month|year)s (?:is|are) (?:that|it|there)"
+    r"(?: (?:away|from now|until then|to go|left|till then|from today))?"
+)
 NO_SUN = "Sorry, I don't know when the sun rises or sets here."
 
 
@@ -84,6 +88,9 @@ class ClockSkill(Skill):
 
     def revise(self, last: Intent, text: str, turn: TurnContext) -> Intent | None:
         """ "And in tokyo?", "what about tomorrow?" """
+        if asked := _HOW_MANY.fullmatch(strip_courtesy(normalize(text))):
+            there = {k: v for k, v in last.slots.items() if k in ("date", "until")}
+            return Intent("clock.until", {"period": asked["period"], **there}) if there else None
         follow = followup(text)
         if follow.kind not in ("also", "correct"):
             return None
@@ -197,7 +204,12 @@ class ClockSkill(Skill):
         return f"{said} was {days.distance(day, now.date(), slots.get('unit', ''))} ago."
 
     def _between(self, slots: dict[str, Any], now: datetime) -> str:
-        first, second = sorted((date.fromisoformat(slots["from"]), date.fromisoformat(slots["to"])))
+        first, second = date.fromisoformat(slots["from"]), date.fromisoformat(slots["to"])
+        if first > second:
+            # "from the 3rd of march to the 20th of may", of which the first is over this year
+            before = days.past(first, second)
+            first = before if (second - before).days < 366 else first
+        first, second = sorted((first, second))
         ends = [spoken.date(_noon(day), year=day.year != now.year) for day in (first, second)]
         return f"{days.distance(first, second, slots.get('unit', ''))} from {ends[0]} to {ends[1]}."
 

@@ -8,17 +8,23 @@ from typing import Any
 
 from assistant.home.colours import RGB
 from assistant.intent.base import Intent
-from assistant.intent.followup import followup
+from assistant.intent.followup import followup, points_back
 from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.sound_alike import similarity
+from assistant.intent.values.duration import parse_duration
 from assistant.intent.values.number import parse_number
 from assistant.skills.home.resolve import Resolver
+from assistant.skills.home.states import is_in
+from assistant.skills.home.words import the
 
 _TARGET = ("name", "area", "floor", "here", "everywhere", "domain", "device_class")
 _PLACES = ("area", "floor", "here", "everywhere")
+_IT = (
+    r"(?:it|that|this|them all|them both|them|those|these|all of (?:it|them|those|these)"
+    r"|both of them|both)"
+)
 _SWITCH = re.compile(
-    r"^(?:turn|switch|put) (?:(?:it|that|this|them|those|these) (?:back )?(on|off)"
-    r"|(on|off) (?:it|that|this|them|those|these))(?: again)?$"
+    rf"^(?:turn|switch|put) (?:{_IT} (?:all )?(?:back )?(on|off)|(on|off) {_IT})(?: again)?$"
 )
 _VERBS = {
     "open": "HassTurnOn",
@@ -27,12 +33,27 @@ _VERBS = {
     "lock": "HassTurnOn",
     "unlock": "HassTurnOff",
 }
-_VERB = re.compile(r"^(open|close|shut|lock|unlock) (?:it|that|this|them|those|these)(?: again)?$")
+_VERB = re.compile(rf"^(open|close|shut|lock|unlock) {_IT}(?: again)?$")
+_STEP = re.compile(
+    rf"^(?:(?P<less>dim|lower|turn down)|brighten|raise|turn up) {_IT}(?: (?:down|up))?"
+    r"(?: (?:a (?:little|bit|little bit|touch|tad)|slightly|more|again))*$"
+    rf"|^turn {_IT} (?:(?P<down>down)|up)(?: (?:a (?:little|bit|little bit)|slightly|more))*$"
+)
+_HOW = re.compile(
+    r"^(?:is|are) (?:it|they|that|those|these|them) (?:(?:all|both|still|now|already|really) )*"
+    r"(?P<state>on|off|open|closed|shut|locked|unlocked)(?: (?:now|yet|again|already|right))*$"
+)
+_WHEN = re.compile(r"^(?P<what>.+?) (?:in|after) (?P<length>.+)$")
+_FOR_IT = re.compile(r"\b(?:it|that|them|those)\b")
 _SET = re.compile(
     r"^(?:set|turn|make|dim|put|change) (?:it|that|this|them) (?:up |down )?to (.+)$"
     r"|^(?:open|close|shut) (?:it|that|this|them) (?:up )?(?:to )?(.+)$"
 )
 _MAKE = re.compile(r"^(?:make|turn) (?:it|that|this|them) (.+)$")
+_RESUME = re.compile(
+    r"^(?:resume|continue|unpause|carry on|go on|keep going|play|(?:start|play) again)"
+    r"(?: (?:it|playing|now|again|then))*$"
+)
 _LEAD = re.compile(r"^(?:in|at|on|for|to|of|from|with)\s+|^(?:the|a|an|my|our)\s+")
 _ONE = re.compile(r"\s+(?:one|ones|light|lights|lamp|lamps)$")
 _UNIT = re.compile(r"\s*(?:percent|per cent|%|degrees?|°|celsius|fahrenheit|kelvin)(?:\s.*)?$")
@@ -70,13 +91,21 @@ _REPEATABLE = ("HassMediaNext", "HassMediaPrevious", "HassToggle", "HassBroadcas
 def revise(last: Intent, text: str, resolver: Resolver) -> Intent | None:
     """The new intent; None for what is not surely about the last one."""
     name = last.name.removeprefix("home.")
+    words = strip_courtesy(normalize(text))
+    if name == "several":
+        return _of_several(last, text, resolver)
     if name not in _KNOWN:
         return None
-    words = strip_courtesy(normalize(text))
+    if later := _WHEN.match(words):
+        return _later(last, later["what"], parse_duration(later["length"]), resolver)
     slots = {key: value for key, value in last.slots.items() if key != "confirmed"}
     read = followup(text)
     if read.kind in ("again", "more", "less"):
         return _again(name, slots, less=read.kind == "less")
+    if name == "HassMediaPause" and _RESUME.match(words):
+        return Intent("home.HassMediaUnpause", slots)
+    if name == "HassGetState" and (found := _found(slots, resolver)):
+        return _of_several(Intent("home.several", {"commands": found}), text, resolver)
     pronoun = _by_pronoun(name, slots, words)
     if pronoun is not None:
         return pronoun
@@ -95,6 +124,56 @@ def overrides(last: Intent, new: Intent) -> bool:
     if name not in _VALUES or last.name != new.name:
         return False
     return _targets(last.slots) == _targets(new.slots) and not any(s in new.slots for s in _STEPS)
+
+
+def _of_several(last: Intent, text: str, resolver: Resolver) -> Intent | None:
+    """What is said of all that was just switched: "turn them off again", "make them blue"."""
+    if not points_back(text):
+        return None
+    commands: list[dict[str, Any]] = []
+    for one in last.slots["commands"]:
+        new = revise(Intent(one["intent"], one["slots"]), text, resolver)
+        if new is None or new.name in ("home.HassGetState", "home.HassStartTimer"):
+            return None
+        commands.append({"intent": new.name, "slots": dict(new.slots)})
+    if len({command["intent"] for command in commands}) != 1:
+        return None
+    return Intent("home.several", {"commands": commands})
+
+
+def _found(slots: Mapping[str, Any], resolver: Resolver) -> list[dict[str, Any]]:
+    """What a question about the whole home was answered with, as if each had been switched."""
+    if _targets(slots).keys() & {"name", *_PLACES} or not slots.get("state"):
+        return []
+    rooms = {area.id: area.name for area in resolver.snapshot.areas}
+    return [
+        {
+            "intent": "home.HassTurnOn",
+            "slots": {"name": e.name, **({"area": rooms[e.area]} if e.area in rooms else {})},
+        }
+        for e in resolver.snapshot.entities
+        if e.domain == slots.get("domain") and is_in(e, str(slots["state"]))
+    ]
+
+
+def _later(last: Intent, what: str, delay: float | None, resolver: Resolver) -> Intent | None:
+    """ "turn it off in ten minutes", of what was just switched."""
+    now = revise(last, what, resolver) if delay and points_back(what) else None
+    if now is None or now.name not in ("home.HassTurnOn", "home.HassTurnOff", "home.HassLightSet"):
+        return None
+    said = _FOR_IT.sub(_called(now.slots), what, count=1)
+    commands = [{"intent": now.name, "slots": dict(now.slots)}]
+    slots = {"conversation_command": said, "delay": delay, "commands": commands}
+    return Intent("home.HassStartTimer", slots)
+
+
+def _called(slots: Mapping[str, Any]) -> str:
+    """ "the Hall lamp", "the lights in the Kitchen", "it"."""
+    if isinstance(name := slots.get("name"), str):
+        return the(name)
+    if slots.get("domain") == "light":
+        return f"the lights in {the(slots['area'])}" if "area" in slots else "the lights"
+    return "it"
 
 
 def _again(name: str, slots: Mapping[str, Any], *, less: bool) -> Intent | None:
@@ -117,12 +196,19 @@ def _by_pronoun(name: str, slots: Mapping[str, Any], words: str) -> Intent | Non
         return Intent("home.HassTurnOn" if on else "home.HassTurnOff", target)
     if match := _VERB.match(words):
         return Intent(f"home.{_VERBS[match[1]]}", target)
+    if match := _HOW.match(words):
+        state = {"shut": "closed"}.get(match["state"], match["state"])
+        response = "one_yesno" if "name" in target else "all"
+        return Intent("home.HassGetState", {**target, "state": state, "response": response})
     return None
 
 
 def _by_step(name: str, slots: Mapping[str, Any], words: str) -> Intent | None:
     """ "brighter", "a bit warmer": of what was set or asked for."""
     target = _targets(slots)
+    if name in _LIGHT and (match := _STEP.match(words)):
+        step = -20 if match["less"] or match["down"] else 20
+        return Intent("home.HassLightSet", {**target, "brightness_step": step})
     if name in _LIGHT and words in _BRIGHTER and slots.get("domain") in (None, "light"):
         return Intent("home.HassLightSet", {**target, "brightness_step": _BRIGHTER[words]})
     if name in ("HassClimateSetTemperature", "HassClimateGetTemperature") and words in _WARMER:
@@ -154,6 +240,8 @@ def _by_value(
         return None
     unit = rest != _UNIT.sub("", rest)
     slot = _VALUES.get(name)
+    if name == "HassClimateGetTemperature" and not bare:
+        name, slot = "HassClimateSetTemperature", "temperature"
     if slot is None and lights and (unit or not bare):
         name, slot = "HassLightSet", "brightness"
     if slot is None and not bare and (found := _OF_DOMAIN.get(_domain(slots, resolver))):

@@ -26,6 +26,7 @@ from assistant.skills.home.say import told, why
 from assistant.skills.home.words import the
 from assistant.skills.media.players import MEDIA_INTENTS, Players
 from assistant.skills.spoken import length
+from assistant.skills.timer.wording import at as spoken_at
 from assistant.skills.weather.report import Reporter
 from assistant.state import State
 
@@ -180,7 +181,14 @@ class HomeSkill(Skill):
             question = next(filter(None, map(confirm.question, plans)), "")
             if question:
                 return _ask(question, "home.HassStartTimer", slots)
-        said, delay = str(slots["conversation_command"]), float(slots["delay"])
+        said = str(slots["conversation_command"])
+        now = turn.now()
+        if "until" in slots:
+            until = datetime.fromisoformat(slots["until"]).astimezone(now.tzinfo)
+            delay, at = (until - now).total_seconds(), f"at {spoken_at(until, now)}"
+        else:
+            delay = float(slots["delay"])
+            at = f"in {length(delay)}"
         task = self._later.add(delay, commands, said)
         when = {"due": task.due.isoformat(timespec="seconds"), "commands": list(commands)}
 
@@ -189,7 +197,7 @@ class HomeSkill(Skill):
                 raise SkillError("home.later", "That was done already.")
             return Outcome("Okay, I won't.", {"skill": "home", "do": "forget", **when})
 
-        reply = f"Okay, I'll {said} in {length(delay)}."
+        reply = f"Okay, I'll {said} {at}."
         return Outcome(reply, {"skill": "home", "do": "later", **when}, undo=undo)
 
     def _do_later(self, task: Task) -> None:

@@ -49,11 +49,16 @@ _WITH_IT = (
     ("lists.check", re.compile(rf"(?:is|are|is there) (?P<items>.+?) (?:on|in) {_IT}")),
     (
         "lists.read",
-        re.compile(rf"(?:what is|read|what do i have|read out what is) (?:on|in) {_IT}"),
+        re.compile(
+            rf"(?:what is|read|what do i have|read out what is) (?:on|in) {_IT}"
+            r"|(?:read|tell|say|list) (?:it|that|them)(?: out| back| aloud| all)*"
+            r"(?: to (?:me|us))?(?: (?:again|now|once more|out loud|please))*"
+        ),
     ),
 )
 """What is said of the list that was just spoken of."""
 
+_ADD = re.compile(r"^\W*(?:(?:and|also|then|please|can you|could you)\s+)*add\s+", re.IGNORECASE)
 _PHRASE = frozenset("to into on in up down out off away together".split())
 """In "add insult to injury" and "put the kettle on" the words are no items."""
 
@@ -111,9 +116,17 @@ def _of_list(last: Intent, text: str) -> Intent | None:
         bare = name == "lists.add" and found.end("items") == len(words)
         if bare and (not words.startswith("add ") or _PHRASE & set(found["items"].split())):
             return None
-        items = _items(found["items"], text)
+        items = _items(found["items"], text) or (_several(text) if bare else [])
         return Intent(name, {"items": items, **slots}) if items else None
     return None
+
+
+def _several(text: str) -> list[str]:
+    """Many things with commas between, behind "add"; [] for other sentences."""
+    listed = _ADD.match(text)
+    items = split_items(text[listed.end() :]) if listed and "," in text else []
+    short = all(len(item.split()) <= MAX_ITEM_WORDS for item in items)
+    return items if short and not any(_NO_ITEM & set(item.split()) for item in items) else []
 
 
 def _items(rest: str, text: str) -> list[str]:

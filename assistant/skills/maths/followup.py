@@ -20,6 +20,17 @@ _OPERATOR = re.compile(
     r"^(?:plus|minus|times|divided by|multiplied by|over|less|take away|to the power of|squared"
     r"|cubed|[-+*/^])"
 )
+_ORDERS = (
+    (re.compile(r"^add (?:on )?(?:another )?(?=[\w.])(?!up\b)"), "plus "),
+    (re.compile(r"^(?:subtract|deduct|take off|knock off) (?:another )?"), "minus "),
+    (re.compile(r"^multiply (?:(?:it|that) )?by "), "times "),
+    (re.compile(r"^divide (?:(?:it|that) )?by "), "divided by "),
+    (re.compile(r"^(?:double|twice) (?:it|that)$"), "times 2"),
+    (re.compile(r"^(?:halve|half) (?:it|that)$"), "divided by 2"),
+    (re.compile(r"^square (?:it|that)$"), "squared"),
+)
+"""Orders to go on, as the sums have them: "add 14" is "plus 14"."""
+_TO_IT = re.compile(r" (?:to|from|off) (?:it|that|the result)$")
 _THAT = re.compile(r"\b(?:that|it|this|the result|the answer)\b")
 _PERCENT = re.compile(r"[\w. -]{1,30}(?:percent|per cent| ?%)")
 _INTO = re.compile(r"^(?:(?:in|into|to|as) )?(?P<unit>.+)$")
@@ -38,6 +49,10 @@ def _sum(before: str, text: str) -> Intent | None:
     words = strip_courtesy(normalize(text))
     while match := _ASK.match(words):
         words = words[match.end() :]
+    for order, sign in _ORDERS:
+        if order.match(words):
+            words = order.sub(sign, _TO_IT.sub("", words))
+            break
     if (other := _in_its_place(before, words)) is not None:
         new = other
     elif _OPERATOR.match(words):

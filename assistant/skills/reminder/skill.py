@@ -99,9 +99,18 @@ class ReminderSkill(Skill):
         if until is not None and slots.get("repeat"):
             repeat = Recurrence.starting(slots["repeat"], until)
         timer = self.scheduler.add(str(slots["text"]), seconds, until, kind=REMINDER, repeat=repeat)
-        when = self._said(timer, until, now)
-        reply = f"I'll remind you {when}: {timer.name}."
-        return self._done("set", [timer], reply, Snapshot((timer.id,), ()))
+        timers, whens = [timer], [self._said(timer, until, now)]
+        for more in slots.get("also", ()):
+            seconds, until = self._when(more, turn)
+            assert seconds is not None, f"no time in {more}"
+            again = more.get("repeat")
+            repeat = Recurrence.starting(again, until) if again and until else None
+            timers.append(
+                self.scheduler.add(timer.name, seconds, until, kind=REMINDER, repeat=repeat)
+            )
+            whens.append(self._said(timers[-1], until, now))
+        reply = f"I'll remind you {spoken.listing(whens)}: {timer.name}."
+        return self._done("set", timers, reply, Snapshot(tuple(t.id for t in timers), ()))
 
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
         now = turn.now()

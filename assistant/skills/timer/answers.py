@@ -10,7 +10,7 @@ from typing import Any
 from assistant.intent.base import Intent
 from assistant.intent.followup import Followup, followup
 from assistant.intent.normalize import normalize, strip_courtesy
-from assistant.intent.slot_types import end, label, name, until
+from assistant.intent.slot_types import end, label, labelled, name, until
 from assistant.intent.time_slots import recurring, target
 from assistant.intent.values.when import parse_time
 from assistant.skills.timer import which
@@ -24,7 +24,17 @@ _LEAD_INS = ("make it ", "make that ", "let us say ", "about ", "for ", "until "
 
 _ANOTHER = re.compile(
     r"^(?:(?:set|start|make|add|give me|i need|i want) )?(?:a |an )?"
-    r"(?:another|second|one more|the same|one)(?: one)?(?: timer| alarm)?(?P<rest> .+)?$"
+    r"(?:another|second|one more|the same|one|again)(?: one)?(?: timer| alarm)?(?P<rest> .+)?$"
+)
+_AT = re.compile(r"^(?:at|for) ")
+_OTHER = re.compile(r"\b(?:the )?other (?:one|timer|alarm)\b")
+_WHICH_FIRST = re.compile(
+    r"^which (?:one|timer|of (?:them|those))(?:'s)?(?: (?:is|ends|rings|goes off|finishes"
+    r"|will (?:be|end|ring|go off|finish)))?(?: (?:done|up|over|ready|finished))?"
+    r" (?:(?P<first>first|next|soonest|sooner)|last)$"
+)
+_RESUME = re.compile(
+    r"^(?:resume|continue|unpause|carry on|go on|start (?:it )?again)(?: (?:it|now|again|then))*$"
 )
 _PUSH = re.compile(
     r"^(?:push|move|put|shift|bring) (?:it|that|this)(?: (?:back|forward|out|off|up|ahead))?"
@@ -53,6 +63,12 @@ _OF_IT = tuple(
         (
             r"(?:and )?(?:(?:at )?what time|when) (?:will|is|does|would) (?:it|that)"
             r"(?: (?:be|end|ring|go off|be (?:up|over|done)|finish|then))?",
+            "timer.when",
+        ),
+        (
+            r"(?:is|was) (?:it|that) (?:for |at |in )?(?:the )?(?:am|morning|pm|evening|afternoon"
+            r"|today|tonight) or (?:for |at |in )?(?:the )?(?:am|morning|pm|evening|afternoon|night"
+            r"|tomorrow)",
             "timer.when",
         ),
         (r"(?:turn|switch|shut) (?:(?:it|that) off|off (?:it|that))", "timer.cancel"),
@@ -126,10 +142,20 @@ def revised(
             return _another(last, (another["rest"] or "").strip(), now)
         if follow.kind == "again":
             return _another(last, "", now)
+        if follow.kind == "also" and _AT.match(rest) and (also := _another(last, f" {rest}", now)):
+            return also
     if _ALL_OF_THEM.match(rest) and timers:
         kind = timer.kind if timer is not None else last.slots.get("kind", TIMER)
         two = "both" in rest.split()
         return Intent("timer.cancel", {"kind": kind, "which": "both" if two else "all"})
+    plain = strip_courtesy(normalize(text))
+    if timers and (order := _WHICH_FIRST.match(plain)):
+        nearest = sorted((t for t in timers if t.kind != ALARM), key=lambda t: t.left)
+        return _left(nearest[0 if order["first"] else -1]) if nearest else None
+    others = [t for t in timers if timer is None or (t.id != timer.id and t.kind == timer.kind)]
+    if len(others) == 1 and _OTHER.search(plain):
+        other = {"id": others[0].id, "kind": others[0].kind}
+        return _of_it(_OTHER.sub("it", plain), other, now)
     if last.name == "timer.list" and follow.kind == "also":
         kinds = _WHERE.sub("", rest).removeprefix("the ").removeprefix("my ")
         return Intent(last.name, {"kind": kinds[:-1]}) if kinds in ("alarms", "timers") else None
@@ -142,7 +168,8 @@ def revised(
     known = {"id": timer.id, "kind": timer.kind}
     if timer.kind == ALARM and (half := in_other_half(timer, text, now)):
         return Intent("timer.change", {**known, "to": {"until": half}})
-    plain = strip_courtesy(normalize(text))
+    if last.name == "timer.pause" and _RESUME.match(plain):
+        return Intent("timer.resume", known)
     for words in (rest, plain):
         if (of_it := _of_it(words, known, now)) is not None:
             return of_it
@@ -161,6 +188,10 @@ def revised(
     # "no, rice": the name was misheard
     named = label(_WHERE.sub("", rest), now)
     return Intent("timer.rename", {**known, "new_name": named}) if named else None
+
+
+def _left(timer: Timer) -> Intent:
+    return Intent("timer.left", {"id": timer.id})
 
 
 def _of_it(words: str, known: dict[str, Any], now: datetime) -> Intent | None:
@@ -322,6 +353,8 @@ def _another(last: Intent, rest: str, now: datetime) -> Intent | None:
                 datetime.fromisoformat(found["until"]), old, now
             ).isoformat()
         return Intent("timer.set", {**kind, **found})
+    if words != rest and (both := labelled(words.removeprefix("the "), now)) and not kind:
+        return Intent("timer.set", both)
     called, _, tail = words.partition(" for ")
     timed = end(tail, now) if tail else None
     named = label(called if timed else words, now) if words != rest else None

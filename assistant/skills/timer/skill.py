@@ -166,7 +166,8 @@ class TimerSkill(Skill):
         now = turn.now()
         self._last_id = timer.id
         at = wording.at(timer.ends.astimezone(now.tzinfo), now, self._twenty_four)
-        return Outcome(f"{wording.capital(which.describe(timer))} ends at {at}.")
+        ends = "rings" if timer.kind == ALARM else "ends"
+        return Outcome(f"{wording.capital(which.describe(timer))} {ends} at {at}.")
 
     def _list(self, intent: Intent, turn: TurnContext) -> Outcome:
         missed = self.notices(turn)

@@ -59,6 +59,9 @@ def pick(timers: Sequence[Timer], slots: dict[str, Any]) -> list[Timer]:
         return sorted(timers, key=lambda t: t.id)[-2:]
     if slots.get("which") == "last":
         return [max(timers, key=lambda t: t.id)]
+    if slots.get("which") in ("next", "longest"):
+        last = slots["which"] == "longest"
+        return [sorted(timers, key=lambda t: t.left, reverse=last)[0]]
     if slots.get("which") == "first":
         return [min(timers, key=lambda t: t.id)]
     return list(timers)

@@ -46,7 +46,7 @@ def understander(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folders = Registry.load(Config(), state).sentence_dirs
     now = [clock]
     grammar = create(Config().understand, folders, now=lambda: now[0].wall)
-    devices = HomeGrammar(PaperHome().snapshot)
+    devices = HomeGrammar(PaperHome().snapshot, lambda: now[0].wall)
     grammar.load()
     devices.load()
     return (grammar, devices), now

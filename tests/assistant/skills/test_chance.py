@@ -12,9 +12,18 @@ import pytest
 from assistant.config import Config
 from assistant.intent.base import Intent
 from assistant.intent.chance_slots import choices
+from assistant.intent.grammar import Grammar
 from assistant.skills.base import TurnContext
+from assistant.skills.chance import skill
 from assistant.skills.chance.skill import ChanceSkill
 from assistant.state import State
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Grammar:
+    built = Grammar([Path(skill.__file__).parent])
+    built.load()
+    return built
 
 
 class Player:
@@ -99,3 +108,26 @@ def test_the_same_again(player: Player, said: str) -> None:
 )
 def test_choices_without_commas(said: str, parts: list[str]) -> None:
     assert choices(said, datetime.now()) == parts
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    [
+        ("soup fish or steak", ["soup", "fish", "steak"]),
+        ("wine or beer?", ["wine", "beer"]),
+        ("should we cook fish or chicken", ["fish", "chicken"]),
+        ("what should I have for dinner, lasagne or chicken soup", ["lasagne", "chicken soup"]),
+        ("apple juice or lemonade", ["apple juice", "lemonade"]),
+    ],
+)
+def test_choices_without_a_word_around_them(
+    grammar: Grammar, said: str, options: list[str]
+) -> None:
+    intent = grammar.understand(said)
+    assert intent is not None
+    assert (intent.name, intent.slots["options"]) == ("chance.pick", options)
+
+
+@pytest.mark.parametrize("said", ["sooner or later", "dead or alive", "is it fish or meat", "or"])
+def test_what_is_no_choice_of_things(grammar: Grammar, said: str) -> None:
+    assert grammar.understand(said) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.config import Config
+from assistant.dialogue.several import several
 from tests.assistant.skills.talk import Talk
 
 
@@ -304,3 +305,24 @@ def test_several_timers_in_one_sentence(tmp_path: Path) -> None:
     assert talk.reply("cancel everything") == "There is nothing to cancel."
     assert talk.reply("turn it off") == "There is nothing to turn off."
     assert talk.reply("stop") == "OK."
+
+
+@pytest.mark.parametrize(
+    ("said", "lengths"),
+    [
+        ("three timers: two minutes, four minutes and six minutes", [120, 240, 360]),
+        ("set timers for 3, 6 and 9 minutes", [180, 360, 540]),
+        ("timers for two minutes thirty seconds and eight minutes", [150, 480]),
+        ("set 3 timers for one, one and a half and two hours", [3600, 5400, 7200]),
+    ],
+)
+def test_lengths_in_a_row_are_a_timer_each(talk: Talk, said: str, lengths: list[int]) -> None:
+    talk.say(said)
+    assert [timer.seconds for timer in talk.registry.scheduler.timers()] == lengths  # type: ignore[union-attr]
+
+
+def test_one_for_this_and_one_for_that_are_two(talk: Talk) -> None:
+    text = "start a timer for 40 minutes for the bread and one for 25 minutes for the soup"
+    whole = talk.grammar.understand(text)
+    assert whole is None, "the name would be a sentence"
+    assert several(text, talk.grammar.understand)[1].slots == {"duration": 1500, "name": "soup"}
