@@ -21,6 +21,8 @@ from assistant.intent.values.duration import find_durations
 from assistant.intent.values.mention import find_mentions
 from assistant.intent.values.moment import When
 from assistant.intent.values.number import find_numbers
+from assistant.intent.values.number_range import NumberRange, find_number_ranges
+from assistant.intent.values.percent import find_percents
 from assistant.intent.values.place import find_places
 from assistant.intent.values.range_value import Range
 from assistant.intent.values.ranges import find_ranges
@@ -79,6 +81,39 @@ def _ordinals(row: Row) -> bool:
             theirs == (str(mine.number) if mine.of == "start" else f"{mine.of}{mine.number:+d}")
         ),
     )
+
+
+def _ordinals_from_start(row: Row) -> bool:
+    """With this setting the specification leaves out "the last" and "the next one"."""
+    found = [span.value for span in find_places(row["input"]) if span.value.of == "start"]
+    expected = [result["Resolution"]["value"] for result in row["results"]]
+    return _same(found, expected, lambda mine, theirs: theirs == str(mine.number))
+
+
+def _number_ranges(row: Row, *, far_end: bool) -> bool:
+    """far_end: whether, in this setting, the 5 of "between 3 and 5" belongs to it."""
+    found = [span.value for span in find_number_ranges(row["input"])]
+    expected = [result["Resolution"]["value"] for result in row["results"]]
+    return _same(found, expected, lambda mine, theirs: _same_interval(mine, theirs, far_end))
+
+
+def _same_interval(mine: NumberRange, theirs: str, far_end: bool) -> bool:
+    """theirs: "[3,5)", "(,10]"."""
+    low, _, high = theirs[1:-1].partition(",")
+    opens = "[" if mine.with_low else "("
+    closes = "]" if mine.with_high and (far_end or not mine.spanned) else ")"
+    ends = ((mine.low, low), (mine.high, high))
+    return (opens, closes) == (theirs[0], theirs[-1]) and all(
+        _close(number, text) if number is not None and text else number is None and not text
+        for number, text in ends
+    )
+
+
+def _percentages(row: Row) -> bool:
+    found = [span.value for span in find_percents(row["input"])]
+    # the word alone ("a percentage") is no value
+    expected = [r["Resolution"]["value"].rstrip("%") for r in row["results"]]
+    return _same(found, [text for text in expected if text != "null"], _close)
 
 
 def _temperatures(row: Row) -> bool:
@@ -280,7 +315,12 @@ JUDGES: dict[str, Callable[[Row], bool]] = {
     **{f"DateTimeModel{mode}": _moments for mode in _MODES},
     "NumberModel": _numbers,
     "NumberModelExperimentalMode": _numbers,
+    "NumberRangeModel": partial(_number_ranges, far_end=False),
+    "NumberRangeModelExperimentalMode": partial(_number_ranges, far_end=True),
+    "PercentModel": _percentages,
+    "PercentModelPercentMode": _percentages,
     "OrdinalModel": _ordinals,
+    "OrdinalModelSuppressExtendedTypes": _ordinals_from_start,
     "TemperatureModel": _temperatures,
     "BooleanModel": _booleans,
 }

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
 from assistant.intent.values.calendar_day import LAST, NEXT, DayHit, year_at
 from assistant.intent.values.cardinal import Tokens, word_at
+from assistant.intent.values.moon_feast import (
+    chinese_new_year,
+    diwali,
+    hanukkah,
+    islamic,
+    passover,
+    rosh_hashanah,
+)
 
 DayOfYear = Callable[[int], date]
 
@@ -53,6 +61,27 @@ def _last(month: int, weekday: int) -> DayOfYear:
         return end - timedelta((end.weekday() - weekday) % 7)
 
     return day
+
+
+def _advent(sunday: int) -> DayOfYear:
+    """One of the four Sundays before christmas."""
+
+    def day(year: int) -> date:
+        eve = date(year, 12, 24)
+        return eve - timedelta((eve.weekday() + 1) % 7 + 7 * (4 - sunday))
+
+    return day
+
+
+def _leap_day(year: int) -> date:
+    """The 29th of February of this year or of the next one that has it."""
+    while not isleap(year):
+        year += 1
+    return date(year, 2, 29)
+
+
+def _islamic(month: int, day: int) -> DayOfYear:
+    return lambda year: islamic(month, day, year)
 
 
 _FEASTS: dict[str, DayOfYear] = {
@@ -166,6 +195,73 @@ _FEASTS: dict[str, DayOfYear] = {
     "thanksgiving": _nth(11, 3, 4),
     "thanksgiving day": _nth(11, 3, 4),
     "black friday": _nth(11, 3, 4, later=1),
+    "easter saturday": _after_easter(-1),
+    "easter eve": _after_easter(-1),
+    "clean monday": _after_easter(-48),
+    "ascension thursday": _after_easter(39),
+    "ascension": _after_easter(39),
+    "whitsun": _after_easter(49),
+    "pentecost monday": _after_easter(50),
+    "trinity sunday": _after_easter(56),
+    "first advent": _advent(1),
+    "first sunday of advent": _advent(1),
+    "second advent": _advent(2),
+    "third advent": _advent(3),
+    "fourth advent": _advent(4),
+    "candlemas": _fixed(2, 2),
+    "lovers day": _fixed(2, 14),
+    "leap day": _leap_day,
+    "girls day": _fixed(3, 7),
+    "arbour day": _last(4, 4),
+    "tree planting day": _fixed(3, 12),
+    "white day": _fixed(3, 14),
+    "white lover day": _fixed(3, 14),
+    "saint jean baptiste day": _fixed(6, 24),
+    "baptiste day": _fixed(6, 24),
+    "midsummer day": _fixed(6, 24),
+    "midsummers day": _fixed(6, 24),
+    "midsummer": _fixed(6, 24),
+    "assumption day": _fixed(8, 15),
+    "teachers day": _fixed(9, 10),
+    "michaelmas": _fixed(9, 29),
+    "german unity day": _fixed(10, 3),
+    "reformation day": _fixed(10, 31),
+    "day of the dead": _fixed(11, 2),
+    "saint martins day": _fixed(11, 11),
+    "barbados national day": _fixed(11, 30),
+    "saint lucy day": _fixed(12, 13),
+    "saint lucys day": _fixed(12, 13),
+    "saint stephens day": _fixed(12, 26),
+    "second christmas day": _fixed(12, 26),
+    "kwanzaa": _fixed(12, 26),
+    "three kings day": _fixed(1, 6),
+    "burns night": _fixed(1, 25),
+    "saint swithins day": _fixed(7, 15),
+    "victoria day": lambda year: date(year, 5, 25) - timedelta(date(year, 5, 25).weekday() or 7),
+    "early may bank holiday": _nth(5, 0, 1),
+    "spring bank holiday": _last(5, 0),
+    "august bank holiday": _last(8, 0),
+    "summer bank holiday": _last(8, 0),
+    "family day": _nth(2, 0, 3),
+    "canadian thanksgiving day": _nth(10, 0, 2),
+    "grandparents day": _nth(9, 6, 1, later=7),
+    "super bowl sunday": _nth(2, 6, 2),
+    **dict.fromkeys(("ramadan", "ramadhan", "ramazan", "ramzan", "ramathan"), _islamic(9, 1)),
+    **dict.fromkeys(("eid al fitr", "eid ul fitr", "eid", "end of ramadan"), _islamic(10, 1)),
+    **dict.fromkeys(("eid al adha", "eid ul adha", "sacrifice feast"), _islamic(12, 10)),
+    **dict.fromkeys(("islamic new year", "muslim new year", "hijri new year"), _islamic(1, 1)),
+    "ashura": _islamic(1, 10),
+    "mawlid": _islamic(3, 12),
+    **dict.fromkeys(("rosh hashanah", "rosh hashana", "jewish new year"), rosh_hashanah),
+    "yom kippur": lambda year: rosh_hashanah(year) + timedelta(9),
+    "sukkot": lambda year: rosh_hashanah(year) + timedelta(14),
+    **dict.fromkeys(("passover", "pesach"), passover),
+    "shavuot": lambda year: passover(year) + timedelta(50),
+    "purim": lambda year: passover(year) - timedelta(30),
+    **dict.fromkeys(("hanukkah", "chanukah", "hanukah"), hanukkah),
+    **dict.fromkeys(("chinese new year", "lunar new year"), chinese_new_year),
+    "lantern festival": lambda year: chinese_new_year(year) + timedelta(14),
+    **dict.fromkeys(("diwali", "deepavali"), diwali),
 }
 """By name without apostrophes and dots."""
 _FIRST_WORDS = frozenset(name.split()[0] for name in _FEASTS)
@@ -180,10 +276,17 @@ def match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:
     """A named day of a year, of the coming one when no year is said."""
     before = word_at(tokens, i)
     i += before in (*NEXT, *LAST, "this", "the")
-    found = _feast_at(tokens, i)
+    owned = word_at(tokens, i) == "year's"
+    found = _feast_at(tokens, i + owned)
     if found is None:
         return None
     day, length = found
+    if owned:  # "last year's easter"
+        on = today.year + (before in NEXT) - (before in LAST)
+        return DayHit((day(on),), i + 1 + length) if before != "the" else None
+    if word_at(tokens, i + length) in ("observed", "holiday"):
+        length += 1
+        day = _observed(day) if word_at(tokens, i + length - 1) == "observed" else day
     wished = word_at(tokens, i - 1) in ("happy", "a", "good", "great")
     if wished and [token.text for token in tokens[i : i + length]] == ["new", "year"]:
         return None
@@ -198,6 +301,16 @@ def match_feast(tokens: Tokens, i: int, today: date) -> DayHit | None:
     return DayHit(tuple(on for on in days if on >= today)[:2], i + length)
 
 
+def _observed(day: DayOfYear) -> DayOfYear:
+    """The day on which offices close for it: of a Saturday the Friday, of a Sunday the Monday."""
+
+    def observed(year: int) -> date:
+        on = day(year)
+        return on + timedelta({5: -1, 6: 1}.get(on.weekday(), 0))
+
+    return observed
+
+
 def _feast_at(tokens: Tokens, i: int) -> tuple[DayOfYear, int] | None:
     """The feast with the longest name from token i on, and how many tokens name it."""
     found, name = None, ""
@@ -207,6 +320,6 @@ def _feast_at(tokens: Tokens, i: int) -> tuple[DayOfYear, int] | None:
             name = f"{name} {word}".strip()
             if name in _FEASTS:
                 found = _FEASTS[name], length
-        elif token.text not in ("'", "."):
+        elif token.text not in ("'", ".", "-"):
             break
     return found

@@ -81,6 +81,34 @@ def find_percent(text: str) -> Span[Level] | None:
     return bare[0] if len(bare) == 1 else None
 
 
+def find_percents(text: str) -> list[Span[int | float]]:
+    """All numbers in a sentence that are marked as percent, from left to right; of any size."""
+    tokens = tokenize(text)
+    spans: list[Span[int | float]] = []
+    i = 0
+    while i < len(tokens):
+        number = match_number(tokens, i)
+        if number is None:
+            i += 1
+            continue
+        end = _percent_sign_end(tokens, number.end)
+        if word_at(tokens, i - 1) in ("=", "%", "&") and tokens[i].glued:
+            i = end  # the "q=30%25" of an address
+            continue
+        if end > number.end:
+            spans.append(Span(tokens[i].start, tokens[end - 1].end, plain(number.value)))
+        elif _is_share(tokens, i, number.end, number.value):
+            spans.append(Span(tokens[i].start, tokens[number.end].end, plain(number.value * 100)))
+        i = end
+    return spans
+
+
+def _is_share(tokens: Tokens, start: int, end: int, value: Fraction) -> bool:
+    """True at "one half of" and "three quarters of": a part of something."""
+    part = 0 < value < 1 and tokens[start].is_word and "." not in tokens[start].text
+    return part and word_at(tokens, end) == "of" and _is_fraction_wording(tokens, start, end)
+
+
 def _match_level(tokens: Tokens, i: int) -> tuple[Level, int, bool] | None:
     """The level, the index after it, and whether it is marked as a level."""
     for length in range(_LONGEST_NAME, 0, -1):

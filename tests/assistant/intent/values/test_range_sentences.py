@@ -176,6 +176,9 @@ FEASTS = {
     "a week after halloween": "2027-11-07",
     "good friday next year": "2028-04-14",
     "the day before new year": "2027-12-31",
+    "chinese new year 2028": "2028-01-26",
+    "rosh hashanah 2027": "2027-10-02",
+    "diwali 2027": "2027-10-29",
 }
 
 
