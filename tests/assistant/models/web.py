@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from tests.patience import PATIENCE_S
+
 
 @dataclass
 class Behaviour:
@@ -107,6 +109,6 @@ class FileServer:
         if self.pause_after is not None:
             request.wfile.write(rest[: self.pause_after])
             request.wfile.flush()
-            self.paused.wait(30)
+            self.paused.wait(2 * PATIENCE_S)
             return
         request.wfile.write(rest)

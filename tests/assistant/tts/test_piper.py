@@ -27,6 +27,7 @@ from assistant.tts.piper import PEAK, PiperVoice
 from assistant.tts.spoken import to_spoken
 from assistant.tts.text import spoken_chunks
 from tests.assistant import clips
+from tests.patience import PATIENCE_S
 
 VOICE = "en_US-joe-medium"
 
@@ -182,7 +183,7 @@ def test_interrupt_ends_a_sentence_in_the_middle(voice: PiperVoice) -> None:
     while not voice._running and worker.is_alive():
         time.sleep(0.001)
     voice.interrupt()
-    worker.join(5)
+    worker.join(PATIENCE_S)
     assert not worker.is_alive()
     assert out == []
     assert len(samples(voice.synthesize("Back again."))) > 5000
