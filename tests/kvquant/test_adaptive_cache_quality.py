@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("ASSISTANT_DATA", ROOT.parent / "shared" / "data"))
 N_TOKENS, FIRST_SCORED, CHUNK = 288, 128, 16
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @dataclass

@@ -16,7 +16,7 @@ from kvquant.gguf import ModelFile
 from tests.kvquant.transformers_model import TransformersModel
 
 _native = pytest.importorskip("kvquant._native", reason="the native engine is not built")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 ROOT = Path(__file__).parents[2]
 NEW_TOKENS = 64

@@ -36,7 +36,7 @@ if command -v clang++ >/dev/null; then
     -DCMAKE_BUILD_TYPE=Release
   mkdir -p "$build/corpus"
   "$build/release/kvq_tests" --seeds "$build/corpus"
-  "$build/fuzz/fuzz_gguf" "$build/corpus" -max_total_time="${KVQ_FUZZ_SECONDS:-20}" -timeout=10 \
+  "$build/fuzz/fuzz_gguf" "$build/corpus" -max_total_time="${KVQ_FUZZ_SECONDS:-20}" -timeout=300 \
     -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
 fi
 echo "native tests passed"

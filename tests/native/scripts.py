@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-TIMEOUT_S = 1500
+TIMEOUT_S = 5400
 _MISSING_TOOLS = 3
 
 
