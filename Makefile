@@ -49,10 +49,12 @@ $(VENV)/.base: pyproject.toml $(NATIVE) | system
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# Everything for tests, training and the optional recognisers.
-$(VENV)/.dev: $(VENV)/.base | system-tests
+# Everything for tests, training and the optional recognisers. Not on top of the base install,
+# which would compile the native module twice.
+$(VENV)/.dev: pyproject.toml $(NATIVE) | system system-tests
+	@$(PYTHON) -m venv --upgrade-deps $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[whisper,vosk,train,dev]'
-	@touch $@
+	@touch $(VENV)/.base $@
 
 # What a fresh Debian or Raspberry Pi OS may lack: installed as root, else named in one line.
 # PortAudio opens the microphone and the speaker; the demo and the tests do without it.
