@@ -193,7 +193,19 @@ def _is_no_time(tokens: Tokens, start: int, joint: int, end: int) -> bool:
 
 def _is_link(tokens: Tokens, i: int) -> bool:
     return word_at(tokens, i) in (
-        *("on", "in", "at", "today", "tomorrow", "tonight", "yesterday", "this", "next", "last"),
+        *(
+            "on",
+            "in",
+            "at",
+            "of",
+            "today",
+            "tomorrow",
+            "tonight",
+            "yesterday",
+            "this",
+            "next",
+            "last",
+        ),
         *("and", "or", "for", "every", "each", "please", "with", "if", "monday", "tuesday"),
         *("wednesday", "thursday", "friday", "saturday", "sunday", "when", "to", "is", "the"),
     )

@@ -54,10 +54,11 @@ _TENS = {
     "nineties": 90,
     "tens": 10,
     "hundreds": 0,
+    "thousands": 0,
 }
 _BEFORE_YEAR = frozenset(
     """in of since until till by before after during from between and to through year years for
-    than thru or on end beginning start late early mid the = > < >= <= ~ -""".split()
+    than thru or on within throughout end beginning start late early mid the = > < >= <= ~ -""".split()
 )
 _AFTER_YEAR = frozenset(
     """to through and until till or is was were has had have for in at on by with when that we
@@ -178,7 +179,11 @@ def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
         spoken = year_at(tokens, at + 1, today)
         if spoken is not None and word_at(tokens, at + 1) not in ("of", ","):
             return _year(spoken[0], spoken[1])
-        return _year(int(number.value), number.end) if number and whole else None
+        if number is None or not whole:
+            return None
+        short = word_at(tokens, at) == "fy" and number.value < 100
+        numbered = full_year(int(number.value), today) if short else int(number.value)
+        return _year(numbered, number.end)
     word, before = word_at(tokens, i), word_at(tokens, i - 1)
     if word.isdecimal():
         sure = before in _BEFORE_YEAR or before == ""
@@ -258,14 +263,20 @@ def _part_at(tokens: Tokens, i: int) -> tuple[int, int, int] | None:
         if digit.isdecimal() and 1 <= int(digit) <= 12 // months:
             return months, int(digit), i + 2
     at = skip(tokens, i, "the")
+    digit = word_at(tokens, at + 1)
+    if word_at(tokens, at) == "quarter" and digit in ("1", "2", "3", "4"):
+        return 3, int(digit), at + 2
     place = match_ordinal(tokens, at)
-    if place is None:
+    last = word_at(tokens, at) == "last"
+    if place is None and not last:
         return None
-    named = skip(tokens, place.end, "-")
+    named = skip(tokens, place.end if place else at + 1, "-")
     months = {"quarter": 3, "half": 6}.get(word_at(tokens, named), 0)
-    if not months or place.value > 12 // months:
+    if not months or (place is not None and place.value > 12 // months):
         return None
-    return months, int(place.value), named + 1
+    if place is None and word_at(tokens, named + 1) != "of":
+        return None
+    return months, int(place.value) if place else 12 // months, named + 1
 
 
 def _match_season(tokens: Tokens, i: int, today: date) -> Period | None:
@@ -310,7 +321,11 @@ def _match_decade(tokens: Tokens, i: int, today: date) -> Period | None:
     else:
         head = match_integer(tokens, at)
         century = int(head.value) * 100 if head and 10 <= head.value < 30 else 0
-        named = skip(tokens, head.end, "-") if head and century else at
+        if (head is not None and head.value == 2000) or (
+            head is not None and head.value == 2 and word_at(tokens, head.end) == "thousands"
+        ):
+            century = 2000
+        named = skip(tokens, head.end, "-", "and") if head and century else at
         tens = _TENS.get(word_at(tokens, named))
         if tens is None or (named == at and (tens < 20 or at == i)):
             return None
@@ -406,7 +421,7 @@ def _match_nth_week(tokens: Tokens, i: int, today: date) -> Period | None:
         if found is None:
             return None
         return Period(*found, end, unit, "" if year else "year")
-    if shift is not None and month_place > at:
+    if shift is not None:
         found = _week_in(add_months(today.replace(day=1), shift[0]), number, unit)
         return found and Period(*found, shift[1], unit)
     year = _year_ref(tokens, at, today)

@@ -128,7 +128,7 @@ def match_relative(tokens: Tokens, i: int, today: date) -> Period | None:
             return None
         named = unit_at(tokens, at + 1)
         shift = 1 if word in AHEAD else -1 if word in BEHIND else 0
-        if named is None or named[0] == "day" or word_at(tokens, at + 1).endswith("s"):
+        if named is None or named[0] == "day" or word_at(tokens, named[1] - 1).endswith("s"):
             return None
         found = stretch(named[0], today, shift)
         this = stretch(named[0], today, 0)
@@ -136,7 +136,7 @@ def match_relative(tokens: Tokens, i: int, today: date) -> Period | None:
             found = this
         return found and Period(*found, named[1], named[0])
     named = unit_at(tokens, at)
-    if named is None or word_at(tokens, at).endswith("s"):
+    if named is None or word_at(tokens, named[1] - 1).endswith("s"):
         return None
     unit, end = named
     beyond = [token.text for token in tokens[end : end + 2]]

@@ -103,9 +103,10 @@ class Points:
             return None
         at = skip(self.tokens, at + 1, "of")
         period = self._whole_at(at)
-        if period is None or not period.first <= self.today < period.stop:
+        if period is None or period.stop <= self.today:
             return None
-        return replace(period, first=self.today, stop=period.stop, cycle="", unit="rest"), "rest"
+        first = max(period.first, self.today)
+        return replace(period, first=first, cycle="", unit="rest", loose=False), "rest"
 
     def point_at(self, i: int, *, bare: bool = False) -> Point | None:
         """The longest day, period or moment that begins at token i."""

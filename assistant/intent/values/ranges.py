@@ -35,11 +35,12 @@ from assistant.intent.values.tokens import tokenize
 Found = tuple[Range, int]
 """A range and the index after its words."""
 
-_DAY_LINKS = (",", "on", "at", "in", "for", "-", "from", "@")
+_DAY_LINKS = (",", "on", "at", "in", "for", "-", "of", "from", "@")
 _OPENERS = frozenset(
     """within over during throughout for a an the few several couple rest remainder end middle mid
     close beginning start early late earlier later tonight tonite now today tomorrow""".split()
 )
+_PREPOSITIONS = ("in", "at", "on", "during", "over", "throughout")
 _PART_DAYS = {"this": 0, "last": -1, "past": -1, "next": 1, "following": 1, "previous": -1}
 
 _BEGINS = (
@@ -64,7 +65,12 @@ def find_ranges(text: str, now: datetime, *, day_first: bool = False) -> list[Sp
         if hit is None:
             i += 1
             continue
-        spans.append(Span(tokens[i].start, tokens[hit[1] - 1].end, hit[0]))
+        first = i
+        if first and tokens[first - 1].text == "the":
+            first -= 1
+        if first and tokens[first - 1].text in _PREPOSITIONS and hit[0].start and hit[0].end:
+            first -= 1
+        spans.append(Span(tokens[first].start, tokens[hit[1] - 1].end, hit[0]))
         i = hit[1]
     return spans
 
@@ -162,7 +168,8 @@ class _RangeReader:
         at = skip(self.tokens, i, "the")
         word = word_at(self.tokens, at)
         if word in ("rest", "remainder"):
-            at = skip(self.tokens, skip(self.tokens, at + 1, "of"), "the", "my", "this")
+            at = skip(self.tokens, at + 1, "of")
+            at = skip(self.tokens, at, "the", "my", "our", "this", "current")
             if word_at(self.tokens, at) not in ("day", "today"):
                 return None
             last = instant(self._today, time(23, 59, 59), self._now)
@@ -332,17 +339,15 @@ class _RangeReader:
     def _between(self, first: Point, last: Point) -> Found | None:
         end = last.end
         if first.period is not None and last.period is not None:
-            one, other = first.period, last.period
+            one, other = (
+                replace(point.period, first=point.period.stop)
+                if point.edge == "end"
+                else point.period
+                for point in (first, last)
+                if point.period
+            )
             pair = joined(one, other, self._today)
-            if pair is None:
-                return None
-            found = days(*pair, self._now)
-            start, finish = found.start, found.end
-            if first.edge == "end":
-                start = instant(pair[0].stop, time(0), self._now)
-            if last.edge == "end":
-                finish = found.stop
-            return replace(found, start=start, end=finish), end
+            return (days(*pair, self._now), end) if pair else None
         if not any(point.when is None or point.when.has_date for point in (first, last)):
             return None  # these are hours
         start_at, end_at = self._moment(first), self._moment(last)
@@ -384,7 +389,10 @@ class _RangeReader:
             return self._side(side, at, i)
         if not self._follows(i, self._bounds):
             return None
-        point = self._points.point_at(i)
+        start = skip(self.tokens, i, "from")
+        point = self._points.point_at(start)
+        if point and start > i and word_at(self.tokens, point.end) == "on":
+            return self._open_at("since", point), point.end + 1  # "from monday on"
         if point is None or (point.period is not None and point.period.loose):
             return None
         day = point.period
