@@ -15,24 +15,26 @@ for tool in cmake make c++; do
   fi
 done
 
+# configure NAME TARGET OPTION...: what is not needed for the target is not compiled.
 configure() {
   name=$1
-  shift
+  target=$2
+  shift 2
   cmake -S "$root/native" -B "$build/$name" -DKVQ_PYTHON=OFF "$@" >/dev/null
-  cmake --build "$build/$name" -j "$jobs" >"$build/$name.log" 2>&1 || {
+  cmake --build "$build/$name" --target "$target" -j "$jobs" >"$build/$name.log" 2>&1 || {
     cat "$build/$name.log" >&2
     exit 1
   }
 }
 
-configure release -DKVQ_TESTS=ON -DCMAKE_BUILD_TYPE=Release
+configure release kvq_tests -DKVQ_TESTS=ON -DCMAKE_BUILD_TYPE=Release
 "$build/release/kvq_tests"
-configure sanitized -DKVQ_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+configure sanitized kvq_tests -DKVQ_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DKVQ_SANITIZE=address,undefined
 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/sanitized/kvq_tests"
 
 if command -v clang++ >/dev/null; then
-  configure fuzz -DKVQ_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ -DKVQ_SANITIZE=address,undefined \
+  configure fuzz fuzz_gguf -DKVQ_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ -DKVQ_SANITIZE=address,undefined \
     -DCMAKE_BUILD_TYPE=Release
   mkdir -p "$build/corpus"
   "$build/release/kvq_tests" --seeds "$build/corpus"
