@@ -16,6 +16,7 @@ from assistant.assembly import Assembly
 from assistant.audio.base import FRAME_SAMPLES, SAMPLE_RATE, AudioSource, Frame, Pcm
 from assistant.audio.wav_sink import write_wav
 from assistant.audio.wavfile import WavSource
+from assistant.bench.word_errors import word_errors, words
 from assistant.config import Config
 from assistant.events import (
     Event,
@@ -31,7 +32,6 @@ from assistant.hear import hear
 from assistant.report import Record
 from tests.assistant import clips
 from tests.assistant.audio.fakes_audio import loopback
-from tests.bench.bench_wer import errors, words
 from tests.patience import PATIENCE_S, until
 
 LATEST_MS = 5000
@@ -218,7 +218,7 @@ def test_human_recordings_are_written_down(assembly: Assembly, tmp_path: Path) -
     records = run(assembly, tmp_path, sound, wake=False)
     heard = words(" ".join(r["transcript"] for r in records))
     n = len(words(text))
-    assert errors(words(text), heard[:n]) / n <= 0.2, heard
+    assert word_errors(words(text), heard[:n]) / n <= 0.2, heard
 
 
 def test_word_error_rate_on_read_speech(assembly: Assembly, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_word_error_rate_on_read_speech(assembly: Assembly, tmp_path: Path) -> N
         sound = clips.recording("librispeech", row)
         records = run(assembly, tmp_path, sound, wake=False)
         reference = words(row["text"])
-        wrong += errors(reference, words(" ".join(r["transcript"] for r in records)))
+        wrong += word_errors(reference, words(" ".join(r["transcript"] for r in records)))
         total += len(reference)
     assert wrong / total <= 0.15, f"{wrong} of {total}"
 
