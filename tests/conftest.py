@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that state and configuration of this test live in."""
-    home = tmp_path_factory.mktemp("home")
+    # mktemp would look through the folders of all the tests before, ten thousand times
+    home = homes / str(next(_NUMBERS))
+    home.mkdir()
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     for name in ("STATE_DIRECTORY", "ASSISTANT_CONFIG", "NOTIFY_SOCKET"):
