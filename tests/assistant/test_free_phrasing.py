@@ -25,6 +25,7 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assembly]:
         {
             "service": {"state_dir": str(tmp_path_factory.mktemp("state"))},
             "llm": {"threads": 1},
+            "dialogue": {"timeout_s": 600},
         }
     )
     try:

@@ -87,7 +87,7 @@ def question(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
 def test_demo_answers_its_own_questions(tmp_path: Path) -> None:
     for name in ("smollm2-135m-instruct", "moonshine-tiny-en", "en_US-joe-medium"):
         clips.model(name)
-    done = assistant("demo", "--json", "--out", str(tmp_path))
+    done = assistant("demo", "--json", "--out", str(tmp_path), "--set", "dialogue.timeout_s=600")
     records = lines(done)
     assert done.returncode == 0, done.stderr
     assert len(records) == 3
