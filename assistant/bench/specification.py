@@ -229,7 +229,9 @@ def _moments(row: Row) -> bool:
     for result in row["results"]:
         listed = (result.get("Resolution") or result["Value"])["values"]
         readings = [reading for reading in listed if reading]
-        kind = readings[0].get("type") or _kind(result)
+        kind = _kind(result)
+        if kind in ("datetimealt", ""):  # one of several ("monday or tuesday")
+            kind = readings[0]["type"]
         unresolved = [reading.get("value") for reading in readings] == ["not resolved"]
         if not unresolved or kind not in ("date", "datetime", "time"):  # "feb 30"
             expected.append((kind, readings))
@@ -238,8 +240,8 @@ def _moments(row: Row) -> bool:
 
 
 def _kind(result: Row) -> str:
-    name = result.get("TypeName") or result["Type"]
-    return str(name).rpartition(".")[2]
+    names = (result.get(key) for key in ("TypeName", "Typename", "Type"))
+    return str(next(filter(None, names), "")).rpartition(".")[2]
 
 
 Finder = Callable[[Row], Sequence[Span[Any]]]

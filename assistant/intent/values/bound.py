@@ -21,12 +21,12 @@ def _table(phrases: dict[str, str]) -> dict[tuple[str, ...], Side]:
 _BEFORE = _table(
     {
         "before": "before|earlier than|sooner than|prior to|no later than|not later than|by|until"
-        "|till|til|up to|up until|ending with|ending on|ending|ends with|<|less than|in advance of"
+        "|till|til|up to|up until|ending with|ending on|<|less than|in advance of"
         "|any time before|anytime before",
         "until": "before or in|before or on|before or at|on or before|at or before|in or before"
         "|on or earlier than|at or earlier than|earlier than or in|as late as|< =|<="
         "|in or earlier than|by or before|not after|up to and including",
-        "after": "after|later than|following|>|greater than|not before|any time after"
+        "after": "after|later than|>|greater than|not before|any time after"
         "|anytime after|newer than|more recent than",
         "since": "since|ever since|starting|starting from|starting on|starting with|starting in"
         "|starting at|beginning|beginning on|beginning from|beginning in|beginning at|as early as"

@@ -272,6 +272,8 @@ def _part_at(tokens: Tokens, i: int) -> tuple[tuple[int, int], str, int] | None:
 def half_day(tokens: Tokens, i: int) -> Hours | None:
     """The "am" of "tuesday am"."""
     hours = _HALF_DAYS.get(word_at(tokens, i))
+    if word_at(tokens, i + 1) in ("i", "not", "going"):
+        return None  # "today am i free"
     return Hours(Clock(hours[0]), Clock(hours[1]), i + 1, part="am") if hours else None
 
 

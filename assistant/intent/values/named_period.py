@@ -58,8 +58,9 @@ _TENS = {
 }
 _BEFORE_YEAR = frozenset(
     """in of since until till by before after during from between and to through year years for
-    than thru or on within throughout end beginning start late early mid the = > < >= <= ~ -""".split()
+    thru or on within throughout end beginning start late early mid the = > <""".split()
 )
+_COMPARED = ("earlier", "later", "sooner", "older", "newer")
 _AFTER_YEAR = frozenset(
     """to through and until till or is was were has had have for in at on by with when that we
     i he she they it there this will please""".split()
@@ -186,7 +187,9 @@ def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
         return _year(numbered, number.end)
     word, before = word_at(tokens, i), word_at(tokens, i - 1)
     if word.isdecimal():
-        sure = before in _BEFORE_YEAR or before == ""
+        compared = before == "than" and word_at(tokens, i - 2) in _COMPARED
+        compared = compared or (before == "than" and word_at(tokens, i - 3) == "year")
+        sure = before in _BEFORE_YEAR or before == "" or compared
         follow = word_at(tokens, i + 1)
         ended = not follow or not tokens[i + 1].is_word or follow in _AFTER_YEAR
         glued = i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].text in "/.:%"

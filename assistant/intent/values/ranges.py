@@ -26,7 +26,7 @@ from assistant.intent.values.day_part import match_day_part
 from assistant.intent.values.hours import HOURS_BEGIN, Hours, half_day, match_part
 from assistant.intent.values.moment import instant
 from assistant.intent.values.named_period import NAMED_BEGIN
-from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period
+from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period, stretch
 from assistant.intent.values.points import Point, Points
 from assistant.intent.values.range_value import Range, days, moments
 from assistant.intent.values.span import Span
@@ -38,7 +38,8 @@ Found = tuple[Range, int]
 _DAY_LINKS = (",", "on", "at", "in", "for", "-", "of", "from", "@")
 _OPENERS = frozenset(
     """within over during throughout for a an the few several couple rest remainder end middle mid
-    close beginning start early late earlier later tonight tonite now today tomorrow""".split()
+    close beginning start early late earlier later tonight tonite now today tomorrow to ytd mtd
+    year month""".split()
 )
 _PREPOSITIONS = ("in", "at", "on", "during", "over", "throughout")
 _PART_DAYS = {"this": 0, "last": -1, "past": -1, "next": 1, "following": 1, "previous": -1}
@@ -125,6 +126,7 @@ class _RangeReader:
                 match_counted(self.tokens, i, self._points),
                 match_lasting(self.tokens, i, self._points),
                 self._rest_of_day(i),
+                self._to_date(i),
             ]
         except (OverflowError, ValueError):  # past the calendar's end: no range
             return None
@@ -184,6 +186,28 @@ class _RangeReader:
             end = instant(day.stop, time(0), self._now)
             later = word in ("later", "late")
             return moments(noon if later else begin, end if later else noon), day.end
+        return None
+
+    def _to_date(self, i: int) -> Found | None:
+        """Reads "to date", "year to date", "ytd"."""
+        tokens, word = self.tokens, word_at(self.tokens, i)
+        end = instant(self._today, time(0), self._now)
+        unit = {"ytd": "year", "mtd": "month"}.get(word, "")
+        if not unit and word in ("year", "month", "quarter", "week"):
+            joint = [
+                token.text for token in tokens[skip(tokens, i + 1, "-") :][:3] if token.text != "-"
+            ]
+            unit = word if joint[:2] == ["to", "date"] else ""
+        if unit:
+            stretched = stretch(unit, self._today, 0)
+            assert stretched is not None
+            at = i + 1
+            while at < len(tokens) and len(word) > 3 and tokens[at - 1].text != "date":
+                at += 1
+            return Range(instant(stretched[0], time(0), self._now), end, end, True, False), at
+        glued = word_at(tokens, i - 1) in ("up", "-", "out", "a")
+        if word in ("to", "till") and word_at(tokens, i + 1) == "date" and not glued:
+            return Range(None, end, end, True, False), i + 2
         return None
 
     # hours of a day

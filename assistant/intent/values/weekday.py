@@ -42,6 +42,9 @@ WEEKDAYS = {
     for name in names.split()
 }
 
+_SURELY_A_DATE = 100
+"""Days from here; "monday 11-4" that is so far off are hours."""
+
 
 def weekday_at(tokens: Tokens, i: int, *, plural: bool = False) -> tuple[int, int] | None:
     """Monday = 0 ... and the index after it (and its dot); with ``plural`` also "mondays"."""
@@ -130,7 +133,8 @@ def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> D
     if month_day is not None:
         fit = month_day.on_weekday(weekday, today)
         hours = word_at(tokens, i + 1) == "-" and tokens[i].is_number
-        if hours and all(day.weekday() != weekday for day in fit.options):
+        near = (day for day in fit.options if day.weekday() == weekday)
+        if hours and not any(abs((day - today).days) < _SURELY_A_DATE for day in near):
             return None  # "monday 3-8"
         closed = word_at(tokens, i - 1) == "(" and word_at(tokens, fit.end) == ")"
         return replace(fit, end=fit.end + closed)
