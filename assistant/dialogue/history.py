@@ -76,6 +76,10 @@ class History:
             self._exchanges.clear()
 
 
+_ADVICE = ("how do i ", "how can i ", "how should i ", "how do we ", "how can we ", "what can i ")
+"""How to do something: what was said before does not tell that."""
+
+
 def refers_back(text: str) -> bool:
     """Whether a sentence may mean something said before: "who wrote it", "what is my name"."""
     plain = normalize(text)
@@ -84,6 +88,8 @@ def refers_back(text: str) -> bool:
         return True
     if any(plain.startswith(f"{opening} ") for opening in _OPENINGS):
         return True
+    if plain.startswith(_ADVICE):
+        return False
     return words[0] in _ASKS and not _OWN.isdisjoint(words[1:])
 
 

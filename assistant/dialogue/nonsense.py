@@ -1,7 +1,8 @@
 """Sentences of the language model that help nobody are left out.
 
 A small model that has nothing to say repeats what was said to it, is sorry for a loss, offers an
-address or a telephone number, or talks about its instructions.
+address or a telephone number, talks about its instructions, of a screen that is not there or of a
+life that it has not lived.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from assistant.dialogue.doubt import NOT_SURE
+from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.sentences import SentenceStream, is_closed
-from assistant.intent.normalize import normalize
+from assistant.intent.normalize import normalize, strip_courtesy
 
 NOT_UNDERSTOOD = "Sorry, I didn't understand that."
+I_SEE = "I see."
 
 _EMPTY = re.compile(
     r"\bsorry (?:for|about) (?:any|the|my|your) (?:\w+ )?(?:misunderstandings?|confusion"
@@ -35,6 +39,57 @@ _UNLESS_SAID = re.compile(
     r"|spell check|brand)\b",
     re.IGNORECASE,
 )
+_NO_SCREEN = re.compile(
+    r"\b(?:click(?:ing)?|tap(?:ping)?|swip(?:e|ing)|(?:smart)?phones?|apps?|websites?|online"
+    r"|drop-?down|menus?|settings|touch ?screen|screens?|button|keyboard|browser|internet)\b",
+    re.IGNORECASE,
+)
+"""What the user did not speak of, and this device does not have."""
+_LIFE = re.compile(
+    r"\bI(?:['’]ve| have) (?:\w+ )?(?:spent|lived|worked|studied|travell?ed|been (?:an?|to|in|at"
+    r"|working|studying|learning|thinking))\b"
+    r"|\bI (?:\w+ )?(?:grew up|was born|lived|live in|went|spent|studied|worked|used to|remember)\b"
+    r"|\bI(?:['’]m| am) (?:not )?an? (?:\w+ )?(?:bit of|fan|lover|enthusiast|student|teacher|human"
+    r"|person|woman|man|mother|father|big|huge|[\w]+-loving)\b"
+    r"|\b(?:my|our) (?:wife|husband|family|friends?|children|kids|parents|mother|father|mom|dad"
+    r"|job|childhood|own thoughts|emotions)\b",
+    re.IGNORECASE,
+)
+_ABLE = re.compile(
+    r"\bI (?:can|could) (?:also |even )?(?:play|show|call|send|book|order|search|find|look|open"
+    r"|take you|guide you|respond|provide|teach you|suggest a|make|offer|assist|help)\b"
+    r"|\byou can (?:only )?ask me\b|\byour preferences\b|\bvoice assistant in a\b",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"\b(?:is (?:an?|the) (?:\w+ )?(?:term|phrase|type|word|expression|concept|kind|form|idiom)"
+    r"|refers to|used to describe|known (?:as|for)|(?:phrase|term|word) used)\b",
+    re.IGNORECASE,
+)
+"""Of what nobody asked about."""
+_LISTED = re.compile(r"^\s*(?:\d{1,2}[.:)](?:\s|$)|\W*step \d)|:\s*$", re.IGNORECASE)
+_CONNECTED = re.compile(
+    r"^(?:However|But|Also|Additionally|Moreover|Furthermore|Therefore|Thus|And|So|For example)"
+    r",? +(?=\w)"
+)
+"""How no answer begins."""
+_TELLING = re.compile(r"\b(?:story|tale|poem|song|imagine|pretend|joke|rap)\b")
+_COMMON = frozenset(
+    """the is are was were am be been a an to of and in on at for with from by about as or but if
+    so not no yes what who whose how when where why which i you he she it we they me my your his her
+    our us them this that these those there here do does did done can could will would shall should
+    may might must have has had get got go going come let want need like love hate think know say
+    said tell talk give take make see look feel please thanks thank hello hi hey good bad day
+    night today tomorrow yesterday some any all more one two up down out off very really just
+    too nothing anything something""".split()
+)
+"""A sentence of English has one of these at least."""
+_ORDERS = ("give ", "tell ", "show ", "make ", "find ", "write ", "explain ", "read ", "help ")
+_OF_SOMEBODY = re.compile(r"^(?:i|we|my|our|he|she|they|yesterday|today)\b")
+_ASKS = re.compile(
+    r"^(?:what|who|whose|how|when|where|why|which|is|are|was|were|do|does|did|can|could|will|would"
+    r"|should|may|have|has)\b"
+)
 _LOSS = re.compile(r"\bsorry for your (?:\w+ )?loss\b|\bcondolences\b", re.IGNORECASE)
 _GRIEF = re.compile(
     r"\b(?:die[ds]?|dead|death|dying|lost|loss|funeral|passed|buried|killed|gone|grie\w+)\b"
@@ -55,14 +110,21 @@ class _Filter:
     def __init__(self, text: str) -> None:
         self._text = text
         self._said = frozenset(_folded(text))
-        self._grief = _GRIEF.search(normalize(text)) is not None
+        plain = normalize(text)
+        self._grief = _GRIEF.search(plain) is not None
+        self._asks = _ASKS.match(strip_courtesy(plain)) is not None or text.rstrip().endswith("?")
+        self._asks = self._asks or plain.startswith(("tell", "explain", "describe", "give", "talk"))
+        self._telling = _TELLING.search(plain) is not None
 
     def keeps(self, sentence: str) -> bool:
         if _EMPTY.search(sentence) or (_LOSS.search(sentence) and not self._grief):
             return False
-        for brand in _UNLESS_SAID.finditer(sentence):
-            if brand.group().lower() not in self._text.lower():
-                return False
+        if _LISTED.search(sentence) or (not self._asks and _DEFINES.search(sentence)):
+            return False
+        for unsaid in (_UNLESS_SAID, *(() if self._telling else (_NO_SCREEN, _LIFE, _ABLE))):
+            for found in unsaid.finditer(sentence):
+                if found.group().lower() not in self._text.lower():
+                    return False
         return not self._repeats(sentence)
 
     def _repeats(self, sentence: str) -> bool:
@@ -76,6 +138,9 @@ def sensible(pieces: Iterable[str], text: str) -> Iterator[str]:
 
     A piece that ends a sentence goes on at once.
     """
+    if _COMMON.isdisjoint(normalize(text).split()):
+        yield NOT_UNDERSTOOD
+        return
     stream, keeps = SentenceStream(), _Filter(text).keeps
     said = empty = False
     for piece in _ended(pieces):
@@ -84,12 +149,29 @@ def sensible(pieces: Iterable[str], text: str) -> Iterator[str]:
             sentences.append(stream.rest())
         for sentence in filter(str.strip, sentences):
             if keeps(sentence):
-                yield sentence if said else sentence.lstrip()
+                yield sentence if said else _begun(sentence)
                 said = True
             else:
                 empty = True
     if empty and not said:
-        yield NOT_UNDERSTOOD
+        yield instead(text)
+
+
+def instead(text: str) -> str:
+    """What is said where the model has said nothing of use."""
+    plain = strip_courtesy(normalize(text))
+    if _ASKS.match(plain) or text.rstrip().endswith("?"):
+        return NOT_SURE
+    if plain.startswith(_ORDERS):
+        return HONEST
+    told = _OF_SOMEBODY.match(plain) and len(plain.split()) > 2
+    return I_SEE if told else NOT_UNDERSTOOD
+
+
+def _begun(sentence: str) -> str:
+    """A first sentence, without what would link it to another."""
+    bare = _CONNECTED.sub("", sentence.lstrip())
+    return f"{bare[:1].upper()}{bare[1:]}"
 
 
 def _ended(pieces: Iterable[str]) -> Iterator[str | None]:

@@ -111,6 +111,10 @@ _ORDERS: dict[str, tuple[str, ...]] = {
         r"(?:restart|reboot|shut down|update|upgrade|reset|power off|switch off|turn off)"
         r"(?: (?:yourself|the system|the computer|the device|the assistant|now))$",
     ),
+    "translating": (
+        r"translate\b|(?:say|how do (?:you|i) say) .+ in (?:french|spanish|german|italian|dutch"
+        r"|portuguese|polish|swedish|chinese|japanese|russian|korean|arabic|hindi|latin|welsh)\b",
+    ),
     "finding": (r"find my (?:phone|keys|wallet|glasses|watch|remote)\b",),
 }
 """Patterns by the skill that has the matter, or by what no skill has."""
@@ -193,6 +197,7 @@ _MISSING = {
     "apps": "Sorry, I can't open apps or search the web.",
     "itself": "Sorry, I can't restart or update myself.",
     "finding": "Sorry, I can't find things.",
+    "translating": "Sorry, I only know English.",
     "": NO_LOOKUP,
 }
 """What is said where no skill has the matter, or where it has nothing to act on."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from assistant.dialogue.feelings import sympathy
+from assistant.dialogue.foreign import ONLY_ENGLISH, foreign
 from assistant.intent.normalize import normalize, strip_courtesy
 from assistant.intent.values.duration import parse_duration
 from assistant.intent.values.number import parse_number
@@ -26,6 +28,9 @@ NO_MATTER = (NOTED, NO_QUESTION, FOR_WHAT)
 
 MAX_VALUE_WORDS = 6
 UNSURE = "Not always. I'm often wrong about facts."
+A_PROGRAM = "I'm only a program, so I have no likes or feelings."
+NAME_SOME = "I can't tell, but name a few things, and I'll pick one."
+NO_FACTS = "I'm not good with facts, but I know a few jokes."
 
 _GOOD = (
     r"(?:ok|okay|cool|nice|great|good|perfect|fine|wow|awesome|excellent|lovely|super|brilliant"
@@ -72,6 +77,8 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
         rf"{_YOU_ARE}(?:stupid|dumb|useless|idiot|terrible|annoying|bad|awful|rubbish|slow|rude"
         r"|horrible|worst|boring|broken|joke|moron|not (?:very |so |too |really |that )*\w+)"
         r"(?: (?:one|thing|bot|at this|at all))?"
+        r"|are you (?:(?:really|just|so|an?|completely|totally) )*(?:stupid|dumb|deaf|useless|idiot"
+        r"|broken|mad|crazy|drunk|moron|thick|kidding me)(?: (?:or (?:what|something)|today))?"
         r"|(?:i (?:hate|do not like) you|you suck|you never (?:listen|understand)(?: to me| me)?)",
         "I'm sorry that I'm not more help.",
     ),
@@ -114,6 +121,33 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
         UNSURE,
     ),
     (
+        r"(?:do|can) you (?:like|love|enjoy|hate|prefer|feel|miss|dream)\b.*"
+        r"|what (?:is|are) your (?:favou?rite\b.*|hobbies|hobby|dreams?|opinions? .*)"
+        r"|(?:do|have) you (?:have|got|ever had) (?:any |a |an )?(?:feelings?|emotions?|friends?"
+        r"|family|soul|dreams?|hobbies|opinions?|favou?rite\b.*|brain|heart|boyfriend|girlfriend"
+        r"|pets?|kids|children)"
+        r"|are you (?:happy|sad|hungry|tired|bored|lonely|single|married|in love|angry)"
+        r"(?: (?:today|now|with me))?|will you (?:marry|be) (?:me|my .+)",
+        A_PROGRAM,
+    ),
+    (
+        r"what (?:should|shall|can|could|do) (?:i|we) (?:cook|eat|have|make|bake|wear|watch|do|play"
+        r"|read)(?: (?:for (?:breakfast|lunch|dinner|tea|supper|dessert)|to (?:eat|drink|cook)))?"
+        r"(?: (?:tonight|today|tomorrow|now|this (?:evening|weekend|morning)))*",
+        NAME_SOME,
+    ),
+    (
+        r"tell (?:me|us) (?:something|anything)"
+        r"(?: (?:interesting|new|fun|cool|else|i do not know))?"
+        r"|(?:tell|give) (?:me|us) (?:a|an|another|some) (?:(?:fun|interesting|random) )?facts?",
+        NO_FACTS,
+    ),
+    (
+        r"(?:merry|happy) (?:christmas|xmas|new year|easter|birthday|halloween|thanksgiving"
+        r"|holidays|diwali|hanukkah|eid|valentine's day)(?: (?:to you|everyone|too))*",
+        "Thank you, the same to you.",
+    ),
+    (
         r"(?:sing|rap|hum|whistle|beatbox|dance)(?: me| us| for me)?(?: (?:a|the|some) [\w -]+"
         r"| something| happy birthday)?|(?:can|could) you (?:sing|dance|rap|whistle)",
         "Sorry, I can't sing.",
@@ -124,6 +158,11 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
         r"(?:birthday|anniversary|wedding|vacation|holiday)",
         "Sorry, I don't know when that is.",
     ),
+)
+_SPELL = re.compile(
+    r"(?:(?:how (?:do|would) (?:you|i) |how is |can you |tell me how to )?(?:spell|spelled|spelt)"
+    r"(?: the word)?|what is the spelling of) (?P<word>[a-z]{2,20})(?: spelled| spelt| for me)?"
+    r"|how is (?:the word )?(?P<other>[a-z]{2,20}) (?:spelled|spelt)"
 )
 _PATTERNS = tuple((re.compile(pattern), answer) for pattern, answer in _ANSWERS)
 
@@ -144,10 +183,21 @@ def small_talk(text: str, now: datetime, done: str = "") -> str:
         for pattern, answer in _PATTERNS:
             if pattern.fullmatch(plain):
                 return f"I said: {done}" if done and answer is UNSURE else answer
-    said = yes_no(text)
-    if said is not None:
-        return NO_QUESTION if said else NOTED
+        if said := sympathy(plain) or _spelled(plain):
+            return said
+    if foreign(text):
+        return ONLY_ENGLISH
+    agrees = yes_no(text)
+    if agrees is not None:
+        return NO_QUESTION if agrees else NOTED
     return FOR_WHAT if _is_value(strip_courtesy(normalize(text)), now) else ""
+
+
+def _spelled(plain: str) -> str:
+    """The letters of the word that is to be spelled; "" when none is."""
+    asked = _SPELL.fullmatch(plain)
+    word = (asked["word"] or asked["other"]) if asked else ""
+    return f"{', '.join(word.upper())}." if word else ""
 
 
 def _is_value(plain: str, now: datetime) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -67,7 +68,7 @@ class ClockSkill(Skill):
             "clock.set_zone": self._set_zone,
             "clock.date": self._date,
             "clock.weekday": self._weekday,
-            "clock.year": lambda slots, now: f"It's {now.year}.",
+            "clock.year": _year,
             "clock.week": lambda slots, now: f"It's week {now.isocalendar().week}.",
             "clock.until": self._until,
             "clock.since": self._since,
@@ -224,6 +225,15 @@ class ClockSkill(Skill):
 
     def _at(self, moment: datetime, now: datetime) -> str:
         return self._there(moment, now)
+
+
+def _year(slots: dict[str, Any], now: datetime) -> str:
+    if not slots.get("leap"):
+        return f"It's {now.year}."
+    if isleap(now.year):
+        return f"Yes, {now.year} is a leap year."
+    coming = next(year for year in range(now.year, now.year + 9) if isleap(year))
+    return f"No, {now.year} is not a leap year. The next one is {coming}."
 
 
 def _asked(slots: dict[str, Any], now: datetime) -> tuple[date, str]:
