@@ -124,6 +124,23 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--out", metavar="DIR", type=Path, help="folder for tables and plots")
     bench.add_argument("--noise", metavar="FILE", type=Path, help="noise to mix into speech")
     bench.add_argument("--snr", metavar="DB", type=_decibels, default=10.0, help="its level (10)")
+
+    report = add(
+        "report",
+        "Run every benchmark that applies and write one page about it, against the last one.",
+    )
+    report.add_argument("--data", metavar="DIR", type=Path, help="folder of the public data sets")
+    report.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("assistant-report"),
+        help="folder of the page and of its figures (assistant-report)",
+    )
+    report.add_argument("--heads", metavar="DIR", type=Path, help="trained heads, NAME.head")
+    report.add_argument("--only", metavar="NAME,…", help="only these benchmarks")
+    report.add_argument("--quick", action="store_true", help="few rows of each: some minutes")
+    report.add_argument("--limit", metavar="N", type=_count, help="only N rows of each")
     return top
 
 
@@ -209,6 +226,7 @@ def _command(name: str) -> Callable[[argparse.Namespace], int]:
         "models": commands.models,
         "doctor": commands.doctor,
         "bench": commands.bench,
+        "report": commands.report,
         "skill": commands.skill,
         "log": commands.log_of_use,
         "teach": commands.teach,

@@ -314,6 +314,12 @@ def bench(args: argparse.Namespace) -> int:
     return benches.command(settings(args), args)
 
 
+def report(args: argparse.Namespace) -> int:
+    from assistant.bench.report import command
+
+    return command.command(settings(args), args)
+
+
 def log_of_use(args: argparse.Namespace) -> int:
     from assistant import log_review
 
