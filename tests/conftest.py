@@ -6,6 +6,18 @@ import itertools
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples each time, however long a busy machine needs for one; others are looked for
+# with --hypothesis-profile=default.
+settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("suite")
 
 _NUMBERS = itertools.count()
 

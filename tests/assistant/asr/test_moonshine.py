@@ -210,7 +210,7 @@ def test_it_keeps_to_one_thread(tmp_path: Path) -> None:
         env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     assert done.stdout.strip() == "0"

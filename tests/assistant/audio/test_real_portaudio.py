@@ -32,7 +32,7 @@ source.start()
 sink.start()
 
 def hear():
-    frames = [source.read(timeout=20) for _ in range(50)]
+    frames = [source.read(timeout=120) for _ in range(50)]
     return int(max(np.abs(f.samples).max() for f in frames))
 
 begun = threading.Event()
@@ -41,13 +41,13 @@ sink.write(tone, 22050, lambda t: begun.set())
 result = {
     "names": [d.name for d in list_devices(portaudio)],
     "heard": hear(),
-    "drained": sink.drain(timeout=20),
-    "begun": begun.wait(20),
+    "drained": sink.drain(timeout=120),
+    "begun": begun.wait(120),
 }
 portaudio.refresh()
 result["heard_after_new_start"] = hear()
 sink.write(tone, 22050)
-result["drained_after_new_start"] = sink.drain(timeout=20)
+result["drained_after_new_start"] = sink.drain(timeout=120)
 result["told"] = told
 source.stop()
 sink.stop()
@@ -72,7 +72,7 @@ def test_capture_playback_and_a_new_start(tmp_path: Path) -> None:
         env={**os.environ, "ALSA_CONFIG_PATH": str(config)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     if "No microphone was found" in done.stderr or "There is no microphone" in done.stderr:

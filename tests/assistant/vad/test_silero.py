@@ -112,7 +112,7 @@ def test_it_keeps_to_one_thread() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     assert done.stdout.split() == ["0", "None"]
