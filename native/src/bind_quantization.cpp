@@ -108,12 +108,13 @@ void bind_quantization(nb::module_& m) {
           "__init__",
           [](QuantizationSetup* self, std::tuple<int, int, int> shape, std::array<int, 4> ladder,
              int window, int sinks, const nb::dict& arrays, std::optional<nb::dict> policy,
-             int constant_class, bool measured_entropy) {
+             int constant_class, bool measured_entropy, bool before_rope) {
             QuantizationSetup setup;
             setup.model.shape = {std::get<0>(shape), std::get<1>(shape), std::get<2>(shape), 0};
             setup.model.ladder = ladder;
             setup.model.window = window;
             setup.model.sinks = sinks;
+            setup.model.before_rope = before_rope;
             setup.model.k_mean = items<float>(arrays, "k_mean");
             setup.model.v_mean = items<float>(arrays, "v_mean");
             setup.model.k_exponent = items<int8_t>(arrays, "k_exponent");
@@ -127,7 +128,8 @@ void bind_quantization(nb::module_& m) {
             new (self) QuantizationSetup(std::move(setup));
           },
           nb::kw_only(), "shape"_a, "ladder"_a, "window"_a, "sinks"_a, "arrays"_a,
-          "policy"_a.none() = nb::none(), "constant_class"_a = 0, "measured_entropy"_a = false);
+          "policy"_a.none() = nb::none(), "constant_class"_a = 0, "measured_entropy"_a = false,
+          "before_rope"_a = false);
 }
 
 }  // namespace kvq::bind

@@ -14,10 +14,19 @@ namespace {
 // What a block costs, in units of about a nanosecond; only the proportions matter.
 constexpr int kBlockCost = 50, kBitCost = 5;
 constexpr int kHalfBlockCost = kBlockCost + 32 * kBitCost, kHeadCost = 150;
+constexpr int kTurnCost = 300;
+
+int turn_cost(const CodeModel& m) { return m.before_rope ? kTurnCost : 0; }
 
 int block_cost(const CodeModel& m, int cls) {
-  return kBlockCost + kBitCost * (m.ladder[static_cast<size_t>(k_tag(cls))] +
-                                  m.ladder[static_cast<size_t>(v_tag(cls))]);
+  return kBlockCost + turn_cost(m) +
+         kBitCost * (m.ladder[static_cast<size_t>(k_tag(cls))] +
+                     m.ladder[static_cast<size_t>(v_tag(cls))]);
+}
+
+// Of what comes before the first block: the window.
+int start_cost(const CodeModel& m) {
+  return kHeadCost + m.window_blocks() * (kHalfBlockCost + turn_cost(m));
 }
 
 int blocks_of(int tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
@@ -50,16 +59,17 @@ void fetch_first(const UnitBlocks& unit, int dim) {
 
 }  // namespace
 
-// Into the space of the keys.
+// Into the space of the keys, as attention reads them.
 void Engine::rotate_query(float* q, const float* angles) const {
   const int dim = model_->hyper().head_dim;
   rotate(q, angles, 1.0f / std::sqrt(static_cast<float>(dim)));
-  kernels_.hadamard(q, dim);
+  if (!quantization_->model->before_rope) kernels_.hadamard(q, dim);
 }
 
-// A rotated key, and a value, into the space in which they are stored.
-void Engine::transform(float* key, float* value, int place) const {
+// A key as the model gives it, and a value, into the space in which they are stored.
+void Engine::transform(float* key, const float* angles, float* value, int place) const {
   const CodeModel& m = *quantization_->model;
+  if (!m.before_rope) rotate(key, angles, 1.0f);
   const int dim = m.shape.head_dim;
   const float* k_mean = m.k_mean.data() + place * dim;
   const float* v_mean = m.v_mean.data() + place * dim;
@@ -101,8 +111,7 @@ void Engine::store_codes(const Step& step, int r, int layer) {
   float* v = k + h.kv_rows();
   for (int i = 0; i < h.kv_heads; ++i, k += dim, v += dim) {
     const int place = layer * h.kv_heads + i;
-    rotate(k, angles, 1.0f);
-    transform(k, v, place);
+    transform(k, angles, v, place);
     note_lengths(step.staged ? work_->lengths(r) : row.codes->lengths(row.position), place, k, v);
     if (!step.staged) {
       row.codes->cache().store(layer, i, row.position, k, v);
@@ -120,7 +129,7 @@ int Engine::head_cost(const Row& row, int layer, int head) const {
   if (row.cache) return (row.position / kBlockTokens + 1) * kHalfBlockCost;
   const CodeCache& cache = row.codes->cache();
   const CodeModel& m = cache.model();
-  int cost = kHeadCost + m.window_blocks() * kHalfBlockCost;
+  int cost = start_cost(m);
   for (int c = 0; c < kClasses; ++c) {
     cost += blocks_of(cache.tokens(layer, head, c)) * block_cost(m, c);
   }
@@ -134,7 +143,7 @@ void Engine::cut_head(const Row& row, int layer, int head, int* cuts) const {
   const CodeModel& m = cache.model();
   const int64_t total = head_cost(row, layer, head);
   const int n_units = chunks(row);
-  int64_t before = kHeadCost + m.window_blocks() * kHalfBlockCost;
+  int64_t before = start_cost(m);
   int block = 0, unit = 0;
   for (int c = 0; c < kClasses; ++c) {
     const int n = blocks_of(cache.tokens(layer, head, c)), cost = block_cost(m, c);
@@ -213,6 +222,10 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
   }
   CodeQueries prepared;
   kernels_.prepare_queries(queries, group.count, dim, &prepared);
+  const bool before_rope = cache.model().before_rope;
+  const KeyTurner turner{kernels_, cache.model(), turns_,
+                         static_cast<size_t>(layer * h.kv_heads + head)};
+  if (before_rope) cache.positions(layer, head, work_->token_positions(thread));
   for (int u = units.begin; u < units.end; ++u) {
     AttendState* state = partial_state_ + static_cast<size_t>(u) * kMaxQueries;
     float* o = partial_ + static_cast<size_t>(u) * kMaxQueries * static_cast<size_t>(dim);
@@ -222,8 +235,7 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
     if (u == first) {
       if (step.fused_store) {
         float* k = qkv + h.q_rows() + head * dim;
-        rotate(k, angles, 1.0f);
-        transform(k, k + h.kv_rows(), layer * h.kv_heads + head);
+        transform(k, angles, k + h.kv_rows(), layer * h.kv_heads + head);
         cache.store(layer, head, row.position, k, k + h.kv_rows());
         note_lengths(row.codes->lengths(row.position), layer * h.kv_heads + head, k,
                      k + h.kv_rows());
@@ -232,12 +244,29 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
       int visible[kMaxQueries];
       std::fill(visible, visible + group.count, work_->slots);
       cache.window_lanes(row.position + 1, lanes);
-      kernels_.attend_window(queries, group.count, dim, cache.k_window(layer, head),
-                             cache.v_window(layer, head), cache.model().window_blocks(), lanes,
-                             visible, state, o, work_->scores(r, g));
+      const int window_blocks = cache.model().window_blocks();
+      const uint16_t* const* keys = cache.k_window(layer, head);
+      const uint16_t* turned[kMaxWindowBlocks];
+      if (before_rope) {
+        int32_t* positions = work_->slot_positions(thread);
+        cache.window_positions(row.position + 1, positions);
+        turner.turn(keys, window_blocks, positions, work_->turned_window(thread), turned);
+        keys = turned;
+      }
+      kernels_.attend_window(queries, group.count, dim, keys, cache.v_window(layer, head),
+                             window_blocks, lanes, visible, state, o, work_->scores(r, g));
     }
     look_up(u + 1);
     const UnitBlocks& mine = blocks[u % 2];
+    if (before_rope) {
+      TurnedLists turned(turner, mine.lists, mine.n_lists,
+                         work_->token_positions(thread) + cut[u] * kBlockTokens,
+                         work_->turned_keys(thread));
+      while (const int n = turned.next()) {
+        kernels_.attend_codes(prepared, turned.lists(), n, state, o);
+      }
+      continue;
+    }
     if (mine.n_lists > 0) kernels_.attend_codes(prepared, mine.lists, mine.n_lists, state, o);
   }
 }

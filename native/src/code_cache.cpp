@@ -135,6 +135,12 @@ void CodeCache::window_lanes(int visible, uint16_t* lanes) const {
   for (int p = front_; p < visible; ++p) mark(p);
 }
 
+void CodeCache::window_positions(int visible, int32_t* positions) const {
+  std::fill(positions, positions + model_->window_slots(), 0);
+  for (int p = 0; p < std::min(model_->sinks, visible); ++p) positions[model_->slot(p)] = p;
+  for (int p = front_; p < visible; ++p) positions[model_->slot(p)] = p;
+}
+
 void CodeCache::store(int layer, int head, int position, const float* k, const float* v) {
   const int slot = model_->slot(position), block = slot / kBlockTokens, lane = slot % kBlockTokens;
   kernels_.quantize_key(k, model_->shape.head_dim, 16, 0, lane,

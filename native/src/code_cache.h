@@ -5,8 +5,10 @@
 // the ladder of widths. Classes are kept in the order of positions; the tokens of one class of one
 // head lie in the same order in a list of blocks of 16. So classes say where a token is.
 //
-// Keys are stored after RoPE, both keys and values less their mean and Hadamard-transformed. What
-// is passed in and out here is in that space, unless it says otherwise.
+// Keys are stored after RoPE, or before it (CodeModel::before_rope), both keys and values less
+// their mean and Hadamard-transformed. What is passed in and out here is in that space, unless it
+// says otherwise. Keys stored before RoPE do not know their position: attention turns them when it
+// reads them, and they move without being touched.
 //
 // Threads: one thread at a time, except that append, store, load and the const members may run for
 // different (layer, head) at once.
@@ -39,6 +41,7 @@ struct CodeModel {
   std::array<int, 4> ladder;  // ascending widths out of 2, 3, 4, 8, 16
   int sinks = 4;
   int window = 32;
+  bool before_rope = false;                    // how keys are stored; k_mean is of such keys
   uint32_t fingerprint = 0;                    // of the model
   std::vector<float> k_mean, v_mean;           // [layers][kv_heads][head_dim]
   std::vector<int8_t> k_exponent, v_exponent;  // [layers][kv_heads]
@@ -95,6 +98,8 @@ class CodeCache {
   // lanes[b] bit t: slot 16b + t holds a token of a position < visible (sinks and [front,
   // visible)). visible may be length + 1 while a step stores its token.
   void window_lanes(int visible, uint16_t* lanes /* [window_blocks] */) const;
+  // Position of each such slot's token, 0 for the other slots.
+  void window_positions(int visible, int32_t* positions /* [window_slots] */) const;
   // Writes one key and value [head_dim] as halves (NaN -> 0, saturating) into their slot. The
   // slot's attention received starts at zero.
   void store(int layer, int head, int position, const float* k, const float* v);
@@ -126,6 +131,9 @@ class CodeCache {
   int blocks(int layer, int head, int first, int n, CodeBlock* out, CodeList* lists) const;
   // Blocks [first, first + n) of one class.
   void blocks(int layer, int head, int cls, int first, int n, CodeBlock* out) const;
+  // Positions of one head's quantized tokens, [blocks(layer, head)][16] in the blocks' order; 0 in
+  // lanes without a token. Reads the tags of all tokens.
+  void positions(int layer, int head, int32_t* out) const;
   // Class of a quantized position (sinks <= position < front).
   int class_of(int layer, int head, int position) const;
   // Classes [front - sinks][layers * kv_heads] in order of position, those of gaps as they were.
@@ -150,17 +158,19 @@ class CodeCache {
   // unless sinks <= first <= last <= front.
   void evict(int first, int last);
   const std::vector<Gap>& gaps() const { return gaps_; }
-  // Drops the n oldest positions after the sinks and moves all others down by n: keys are turned
-  // back by n positions (and quantized again in their class), values stay as they are. n <= length
-  // - sinks. Throws Error("memory") before anything changed.
+  // Drops the n oldest positions after the sinks and moves all others down by n: keys that were
+  // stored after RoPE are turned back by n positions (and quantized again in their class), those
+  // from before it and values stay as they are. n <= length - sinks. Throws Error("memory") before
+  // anything changed.
   void slide(int n);
 
   // ---- as bytes
   // tokens: the ids of all positions, length() of them.
   std::vector<uint8_t> save(const std::vector<int32_t>& tokens) const;
   // Fills the cache and returns the ids. Throws Error("snapshot") for bytes that are damaged or of
-  // another model, controller, ladder, window or shape, and for more tokens than fit;
-  // Error("memory") when the pool cannot hold old and new together. The cache is then as before.
+  // another model, controller, ladder, window, shape or layout of keys, and for more tokens than
+  // fit; Error("memory") when the pool cannot hold old and new together. The cache is then as
+  // before.
   std::vector<int32_t> restore(std::string_view bytes);
 
   // ---- counters
@@ -263,7 +273,7 @@ class CodeCache {
   void set_classes(size_t place, const uint8_t* classes);
   void drop(int first, int last, const KeyShift* shift);
   void own_everything();
-  void slide_window(int n, const KeyShift& shift);
+  void slide_window(int n, const KeyShift* shift);
   std::vector<int> filled_slots() const;
   uint32_t space_checksum() const;
 

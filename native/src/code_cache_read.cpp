@@ -54,6 +54,26 @@ int CodeCache::blocks(int layer, int head, int first, int n, CodeBlock* out,
   return found;
 }
 
+void CodeCache::positions(int layer, int head, int32_t* out) const {
+  const size_t place = place_of(layer, head);
+  std::array<int32_t*, kClasses> next{};
+  for (size_t cls = 0; cls < kClasses; ++cls) {
+    next[cls] = out;
+    const int lanes = blocks_for(places_[place].lists[cls].tokens) * kBlockTokens;
+    std::fill(out, out + lanes, 0);
+    out += lanes;
+  }
+  int p = model_->sinks;
+  const auto take_until = [&](int end) {
+    for (; p < end; ++p) *next[static_cast<size_t>(class_at(place, p))]++ = p;
+  };
+  for (const Gap& gap : gaps_) {
+    take_until(gap.first);
+    p = gap.last;
+  }
+  take_until(front_);
+}
+
 int CodeCache::class_of(int layer, int head, int position) const {
   assert(position >= model_->sinks && position < front_);
   return class_at(place_of(layer, head), position);

@@ -240,8 +240,9 @@ void CodeCache::slide(int n) {
   abandon_plan();
   const auto lock = pool_->exclusive();
   own_everything();
-  const KeyShift shift(*model_, kernels_, n);
-  drop(sinks, first, &shift);
+  const KeyShift turn(*model_, kernels_, n);
+  const KeyShift* shift = model_->before_rope ? nullptr : &turn;
+  drop(sinks, first, shift);
   slide_window(n, shift);
   if (front_ > first) {
     std::memmove(tags_.data() + static_cast<size_t>(sinks) * tag_stride_,
@@ -254,7 +255,7 @@ void CodeCache::slide(int n) {
   length_ -= n;
 }
 
-void CodeCache::slide_window(int n, const KeyShift& shift) {
+void CodeCache::slide_window(int n, const KeyShift* shift) {
   const int from = std::max(front_, model_->sinks + n);
   struct Token {
     alignas(64) float k[kMaxHeadDim], v[kMaxHeadDim];
@@ -270,7 +271,7 @@ void CodeCache::slide_window(int n, const KeyShift& shift) {
         for (int i = 0; i < 3; ++i) {
           t.received[i] = received(layer, head, i)[model_->slot(p)];
         }
-        shift.apply(place_of(layer, head), t.k);
+        if (shift) shift->apply(place_of(layer, head), t.k);
       }
       for (int p = from; p < length_; ++p) {
         const Token& t = tokens[static_cast<size_t>(p - from)];

@@ -1,9 +1,10 @@
 // A quantized cache as bytes.
 //
-// Layout, little-endian: the header below (32-bit words), token ids [length], gaps [n][2], classes
-// of positions [sinks, front) two a byte, then per (layer, head): per class the blocks (codes and
-// scales of K, then of V; lanes without a token are zero), and per token of the half-precision area
-// its key and value as halves and mass, late, peak as floats. Last the CRC-32 of all before it.
+// Layout, little-endian: the header below (32-bit words; the magic says how keys are stored), token
+// ids [length], gaps [n][2], classes of positions [sinks, front) two a byte, then per (layer,
+// head): per class the blocks (codes and scales of K, then of V; lanes without a token are zero),
+// and per token of the half-precision area its key and value as halves and mass, late, peak as
+// floats. Last the CRC-32 of all before it.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -16,7 +17,8 @@
 namespace kvq {
 namespace {
 
-constexpr uint32_t kMagic = 0x4151564B;        // "KVQA"
+constexpr uint32_t kMagic = 0x4151564B;        // "KVQA", keys stored after RoPE
+constexpr uint32_t kBeforeMagic = 0x5051564B;  // "KVQP", keys stored before RoPE
 constexpr uint32_t kHalvesMagic = 0x5351564B;  // "KVQS", of a cache in 16 bits
 constexpr uint32_t kVersion = 1;
 
@@ -88,7 +90,7 @@ std::vector<uint8_t> CodeCache::save(const std::vector<int32_t>& tokens) const {
     throw Error("argument", "a cache is saved with the tokens it holds");
   }
   const auto word = [](int n) { return static_cast<uint32_t>(n); };
-  const Header header{kMagic,
+  const Header header{m.before_rope ? kBeforeMagic : kMagic,
                       kVersion,
                       m.fingerprint,
                       space_checksum(),
@@ -161,7 +163,12 @@ std::vector<int32_t> CodeCache::restore(std::string_view bytes) {
   uint32_t magic = 0;
   std::memcpy(&magic, bytes.data(), std::min(bytes.size(), sizeof magic));
   if (magic == kHalvesMagic) refuse("is of a cache in 16 bits, not of a quantized one");
-  if (magic != kMagic || bytes.size() < sizeof h + sizeof(uint32_t)) {
+  if (magic == (m.before_rope ? kMagic : kBeforeMagic)) {
+    refuse(m.before_rope ? "stores its keys after RoPE (rotated), this one before it (pre_rope)"
+                         : "stores its keys before RoPE (pre_rope), this one after it (rotated)");
+  }
+  if (magic != (m.before_rope ? kBeforeMagic : kMagic) ||
+      bytes.size() < sizeof h + sizeof(uint32_t)) {
     refuse("is not one of this program's");
   }
   std::memcpy(&h, bytes.data(), sizeof h);

@@ -30,6 +30,11 @@ CodeWork::CodeWork(const Quantization& q, int groups, int threads, int max_conte
     take(costs_, size(threads * kMaxBatch * groups));
     take(blocks_, size(threads) * max_blocks);
     take(scratch_, size(threads) * scratch_bytes_);
+    if (q.model->before_rope) {
+      take(token_positions_, size(threads) * max_blocks * kBlockTokens);
+      take(slot_positions_, size(threads * all_slots));
+      take(turned_, size(threads) * turned_size());
+    }
     take(classes_, size(kCodeRows + kMaxBatch) * size(places));
     if (round == 0) memory_ = Buffer(at);
   }

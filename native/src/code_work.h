@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "code_sequence.h"
+#include "code_turn.h"
 #include "engine_step.h"
 #include "kernels/kernels.h"
 #include "memory.h"
@@ -69,16 +70,33 @@ class CodeWork {
   }
   // Five arrays of [places] for a token that is judged.
   float* gathered(int thread) const { return gathered_ + static_cast<size_t>(thread * 5 * places); }
+  // For keys that are stored before RoPE: positions of one head's tokens by block and lane, and of
+  // its window with a prompt's rows; keys of a run, and of the window, turned.
+  int32_t* token_positions(int thread) const {
+    return token_positions_ + static_cast<size_t>(thread) * max_blocks * kBlockTokens;
+  }
+  int32_t* slot_positions(int thread) const { return slot_positions_ + thread * all_slots; }
+  uint16_t* turned_keys(int thread) const {
+    return turned_ + static_cast<size_t>(thread) * turned_size();
+  }
+  uint16_t* turned_window(int thread) const {
+    return turned_keys(thread) + kTurnBlocks * kBlockTokens * dim_;
+  }
   uint8_t* classes(int token) const { return classes_ + static_cast<size_t>(token * places); }
 
  private:
+  // Halves of a thread's turned keys.
+  size_t turned_size() const {
+    return static_cast<size_t>((kTurnBlocks * kBlockTokens + all_slots) * dim_);
+  }
   uint16_t* staged(int place) const {
     return staged_ + static_cast<size_t>(place * 2 * kCodeRows * dim_);
   }
 
   int groups_, dim_;
   Buffer memory_;
-  uint16_t* staged_ = nullptr;
+  uint16_t *staged_ = nullptr, *turned_ = nullptr;
+  int32_t *token_positions_ = nullptr, *slot_positions_ = nullptr;
   float *scores_ = nullptr, *own_scores_ = nullptr, *weights_ = nullptr, *row_weights_ = nullptr;
   float *received_ = nullptr, *gathered_ = nullptr, *lengths_ = nullptr;
   int *positions_ = nullptr, *costs_ = nullptr;

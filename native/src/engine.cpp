@@ -133,6 +133,7 @@ void Engine::quantize_caches(std::shared_ptr<const Quantization> quantization) {
   pool_of_cells_ = std::make_shared<CellPool>(h.head_dim, most);
   work_ = std::make_unique<CodeWork>(*quantization, static_cast<int>(groups_.size()), pool_.size(),
                                      h.context);
+  if (m.before_rope) turns_ = TurnTable(frequencies_, h.context);
   quantization_ = std::move(quantization);
 }
 

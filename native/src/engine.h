@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "code_sequence.h"
+#include "code_turn.h"
 #include "gguf.h"
 #include "kernels/kernels.h"
 #include "kv_cache.h"
@@ -136,7 +137,7 @@ class Engine {
 
   // Attention over quantized caches (code_attention.cpp, code_prefill.cpp).
   void rotate_query(float* q, const float* angles) const;
-  void transform(float* key, float* value, int place) const;
+  void transform(float* key, const float* angles, float* value, int place) const;
   void transform_back(float* out, const Row& row, int layer, int head) const;
   void store_codes(const Step& step, int row, int layer);
   int head_cost(const Row& row, int layer, int head) const;
@@ -148,6 +149,9 @@ class Engine {
   void note_received(const Step& step, int thread, int layer, int row, int group,
                      const AttendState* joined) const;
   void attend_code_prefill(const Step& step, int thread, int layer);
+  int gather_queries(const HeadGroup& group, int row0, int row1, float* queries) const;
+  void attend_turned(const Step& step, int thread, int layer, const HeadGroup& group,
+                     const CodeList* lists, int n_lists);
   void add_up_received(const Step& step, int thread, int layer);
   // What leaves the window at the end of a step (code_settle.cpp).
   void judge(const Step& step, int thread);
@@ -173,6 +177,7 @@ class Engine {
   std::shared_ptr<const Quantization> quantization_;
   std::shared_ptr<CellPool> pool_of_cells_;
   std::unique_ptr<CodeWork> work_;
+  TurnTable turns_;                // where keys are stored before RoPE
   float step_offset_ = 0.0f;       // of the tokens that a prefill step judges
   uint64_t judge_time_ = 0;        // nanoseconds of the step, on one thread
   std::vector<float> all_logits_;  // where entropies are measured

@@ -19,6 +19,7 @@ struct CacheSetup {
   std::array<int, 4> ladder{2, 3, 4, 8};
   int sinks = 4, window = 32, capacity = 400;
   size_t pool_bytes = size_t{64} << 20;
+  bool before_rope = false;
 };
 
 inline std::shared_ptr<CodeModel> code_model(const CacheSetup& s) {
@@ -28,6 +29,7 @@ inline std::shared_ptr<CodeModel> code_model(const CacheSetup& s) {
   m->sinks = s.sinks;
   m->window = s.window;
   m->fingerprint = 0xC0FFEE;
+  m->before_rope = s.before_rope;
   Random random(7);
   const size_t n = static_cast<size_t>(m->places() * s.head_dim);
   for (size_t i = 0; i < n; ++i) {
@@ -102,7 +104,7 @@ struct Stream {
     raw(t, place, k, v);
     const size_t at = static_cast<size_t>(place * dim);
     const float* turn = turns(position);
-    for (int i = 0; i < half; ++i) {
+    for (int i = 0; i < half && !model.before_rope; ++i) {
       const float a = k[i], b = k[half + i], c = turn[2 * i], s = turn[2 * i + 1];
       k[i] = a * c - b * s;
       k[half + i] = a * s + b * c;

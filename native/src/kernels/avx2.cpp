@@ -45,6 +45,11 @@ inline F f_half(const uint16_t* p) {
   return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))),
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8)))};
 }
+inline void f_store_half(uint16_t* p, F x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 8),
+                   _mm256_cvtps_ph(x.b, _MM_FROUND_TO_NEAREST_INT));
+}
 inline F f_round(F x) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   return {_mm256_round_ps(x.a, kNearest), _mm256_round_ps(x.b, kNearest)};
@@ -249,6 +254,7 @@ const Kernels kAvx2Kernels = {"avx2",
                               prepare_queries,
                               attend_codes,
                               attend_window,
+                              turn_keys,
                               add_weights,
                               pack_mlp,
                               mlp_layer};

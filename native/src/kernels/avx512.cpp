@@ -34,6 +34,10 @@ inline F f_abs(F a) { return _mm512_abs_ps(a); }
 inline F f_half(const uint16_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
+inline void f_store_half(uint16_t* p, F a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 inline F f_round(F a) {
   return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
@@ -173,6 +177,7 @@ const Kernels kAvx512Kernels = {"avx512",
                                 prepare_queries,
                                 attend_codes,
                                 attend_window,
+                                turn_keys,
                                 add_weights,
                                 pack_mlp,
                                 mlp_layer};

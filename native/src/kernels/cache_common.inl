@@ -3,7 +3,7 @@
 // Beyond what vector_kernels.inl wants, an instruction set must define
 //   F      f_min f_first (lane 0) f_swap<H>(x) (lanes i and i ^ H change places)
 //          f_bytes (16 unsigned bytes) f_scales (16 scale bytes) f_keep_lanes(s, bits)
-//          f_ints (integral lanes to int32_t)
+//          f_ints (integral lanes to int32_t) f_store_half (to 16 halves in memory)
 //          f_split(x, &n) (x less its floor; n is for f_ldexp)
 //          f_ldexp(p, n) (p * 2^n; exactly 0 for x far below -126, infinity too)
 //   W      w_store w_flip (every byte ^ 128)

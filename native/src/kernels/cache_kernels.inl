@@ -6,5 +6,6 @@
 #include "kernels/cache_quantize.inl"
 #include "kernels/cache_attend.inl"
 #include "kernels/cache_window.inl"
+#include "kernels/cache_turn.inl"
 #include "kernels/cache_mlp.inl"
 // clang-format on

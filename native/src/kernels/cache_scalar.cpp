@@ -221,6 +221,22 @@ void attend_window(const float* q, int n_queries, int head_dim, const uint16_t* 
   }
 }
 
+void turn_keys(const uint8_t* codes, const uint8_t* scales, int dim, int bits, int exponent,
+               const float* mean, const float* const* turns, uint16_t* out) {
+  float k[kMaxHeadDim];
+  const int half = dim / 2;
+  for (int t = 0; t < kBlockTokens; ++t) {
+    dequantize_key(codes, scales, dim, bits, exponent, t, k);
+    hadamard(k, dim);
+    for (int i = 0; i < half; ++i) {
+      const float a = k[i] + mean[i], b = k[half + i] + mean[half + i];
+      const float cosine = turns[t][i], sine = turns[t][half + i];
+      out[kBlockTokens * i + t] = float_to_fp16(tame(a * cosine - b * sine));
+      out[kBlockTokens * (half + i) + t] = float_to_fp16(tame(a * sine + b * cosine));
+    }
+  }
+}
+
 void add_weights(const float* scores, int n, float max, float factor, float* sum) {
   for (int t = 0; t < n; ++t) sum[t] += std::exp(scores[t] - max) * factor;
 }

@@ -20,6 +20,8 @@ void attend_codes(const CodeQueries& q, const CodeList* lists, int n_lists, Atte
 void attend_window(const float* q, int n_queries, int head_dim, const uint16_t* const* k_blocks,
                    const uint16_t* const* v_blocks, int n_blocks, const uint16_t* lanes,
                    const int* visible, AttendState* state, float* o, float* scores);
+void turn_keys(const uint8_t* codes, const uint8_t* scales, int dim, int bits, int exponent,
+               const float* mean, const float* const* turns, uint16_t* out);
 void add_weights(const float* scores, int n, float max, float factor, float* sum);
 void pack_mlp(const int8_t* weights, int n_in, int n_out, uint8_t* packed);
 void mlp_layer(const MlpLayer& layer, const float* x, int rows, float* y);

@@ -136,6 +136,12 @@ struct Kernels {
                         const uint16_t* const* k_blocks, const uint16_t* const* v_blocks,
                         int n_blocks, const uint16_t* lanes, const int* visible, AttendState* state,
                         float* o, float* scores);
+  // Keys [dim] that are stored before RoPE, as attention over halves wants them: decoded, out of
+  // their space (hadamard, then plus the mean) and turned by their positions. One block.
+  //   mean [dim]; turns[t]: of lane t's position, [dim / 2] cosines, then sines; all 16 are read
+  //   out: halves [dim][16 tokens], whatever lies beyond +-65504 as +-65504
+  void (*turn_keys)(const uint8_t* codes, const uint8_t* scales, int dim, int bits, int exponent,
+                    const float* mean, const float* const* turns, uint16_t* out);
   // sum[t] += exp(scores[t] - max) * factor, for n scores (a multiple of 16; -inf adds nothing).
   void (*add_weights)(const float* scores, int n, float max, float factor, float* sum);
   // weights [n_out][n_in] -> packed: mlp_bytes(n_in, n_out) bytes, the instruction set's own order.

@@ -133,6 +133,7 @@ const Kernels kNeonKernels = {"neon",
                               prepare_queries,
                               attend_codes,
                               attend_window,
+                              turn_keys,
                               add_weights,
                               pack_mlp,
                               mlp_layer};

@@ -34,6 +34,9 @@ inline F f_half(const uint16_t* p) {
   }
   return r;
 }
+inline void f_store_half(uint16_t* p, F x) {
+  for (int i = 0; i < 4; ++i) vst1_u16(p + 4 * i, vreinterpret_u16_f16(vcvt_f16_f32(x.v[i])));
+}
 inline float f_sum(F x) {
   return vaddvq_f32(vaddq_f32(vaddq_f32(x.v[0], x.v[1]), vaddq_f32(x.v[2], x.v[3])));
 }

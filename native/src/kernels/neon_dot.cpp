@@ -126,6 +126,7 @@ const Kernels kNeonDotKernels = {"neon_dot",
                                  prepare_queries,
                                  attend_codes,
                                  attend_window,
+                                 turn_keys,
                                  add_weights,
                                  pack_mlp,
                                  mlp_layer};

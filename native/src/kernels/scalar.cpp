@@ -118,6 +118,7 @@ const Kernels kScalarKernels = {"scalar",
                                 scalar::prepare_queries,
                                 scalar::attend_codes,
                                 scalar::attend_window,
+                                scalar::turn_keys,
                                 scalar::add_weights,
                                 scalar::pack_mlp,
                                 scalar::mlp_layer};
