@@ -36,6 +36,7 @@ class Quantization:
         policy: Mapping[str, Any] | None = None,
         constant_class: int = 0,
         measured_entropy: bool = False,
+        before_rope: bool = False,
     ) -> None:
         """shape: layers, KV heads, head size, a multiple of 32.
 
@@ -48,6 +49,7 @@ class Quantization:
             and offset, ascending) and body_bits, the wanted average; None gives every token the
             constant class, K tag | V tag << 2.
         measured_entropy: of the model's own predictions, which takes the LM head for every token.
+        before_rope: keys are stored before RoPE, k_mean is of such keys.
         """
 
 class Cache:

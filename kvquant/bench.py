@@ -188,7 +188,7 @@ def _settings(options: argparse.Namespace, kind: str, kinds: Sequence[str]) -> d
     if kind != LEARNED and LEARNED in kinds:
         mine.controller_path = mine.budget_bits = None
     if kind == FULL and len(kinds) > 1:
-        mine.window = mine.sinks = None
+        mine.window = mine.sinks = mine.key_layout = None
     return keywords(mine, kind)
 
 

@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 
 from kvquant.controller import BUDGET_TOKENS, Controller
 from kvquant.controller_file import CONTROLLER_FILE, ControllerFile
-from kvquant.errors import ControllerFileError, SettingError
+from kvquant.errors import ControllerFileError
 from kvquant.hyperparams import Hyperparams
-from kvquant.kv_settings import LADDER, KvSettings, body_bits, check_head, class_bits
+from kvquant.kv_settings import (
+    LADDER,
+    PRE_ROPE,
+    ROTATED,
+    KvSettings,
+    body_bits,
+    check_head,
+    class_bits,
+)
 from kvquant.pages import CELL_TOKENS
 from kvquant.vector_format import DEFAULT_EXPONENT, Bytes, Floats
 
-ROTATED, PRE_ROPE = "rotated", "pre_rope"
-KEY_LAYOUTS = (ROTATED, PRE_ROPE)
 _WINDOW, _SINKS = 32, 4
 
 
@@ -89,25 +95,17 @@ class CacheSetup:
 
 
 def setup_for(
-    settings: KvSettings,
-    params: Hyperparams,
-    fingerprint: int,
-    n_ctx: int,
-    key_layout: str = ROTATED,
+    settings: KvSettings, params: Hyperparams, fingerprint: int, n_ctx: int
 ) -> CacheSetup:
     """The setup of a quantized kind of cache.
 
-    fingerprint: of the model (``kvquant.bundle.fingerprint_of``); n_ctx: of the caches to come;
-    key_layout: one of KEY_LAYOUTS. Before RoPE, the controller's own channel means and exponents
-    for that are taken (``k_mean_pre``, ``k_exponent_pre``), or none.
+    fingerprint: of the model (``kvquant.bundle.fingerprint_of``); n_ctx: of the caches to come.
+    For keys before RoPE, the controller's own channel means and exponents for that are taken
+    (``k_mean_pre``, ``k_exponent_pre``), or none.
 
     Raises SettingError, ControllerFileError.
     """
     check_head(params.head_dim)
-    if key_layout not in KEY_LAYOUTS:
-        raise SettingError(
-            "kv.layout", f"A key layout is one of {', '.join(KEY_LAYOUTS)}, not {key_layout!r:.40}."
-        )
     file = _means(settings, params, fingerprint)
     window, sinks = settings.places(
         file.window if file else _WINDOW, file.sinks if file else _SINKS
@@ -135,8 +133,8 @@ def setup_for(
         window=window,
         body_bits=body,
         exact_entropy=settings.adaptive and settings.features == "exact",
-        key_layout=key_layout,
-        **_tables(file, params, "_pre" if key_layout == PRE_ROPE else ""),
+        key_layout=settings.key_layout,
+        **_tables(file, params, "_pre" if settings.key_layout == PRE_ROPE else ""),
     )
 
 

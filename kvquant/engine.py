@@ -104,6 +104,7 @@ class Engine:
         sinks: int | None = None,
         policy: str = "adaptive",
         features: str = "table",
+        key_layout: str = "rotated",
         slide: bool = False,
     ) -> Engine:
         """Loads a GGUF file of the llama architecture.
@@ -121,6 +122,9 @@ class Engine:
         policy: how the adaptive cache chooses, one of its file's.
         features: "table" knows tokens by a file of averages, "exact" measures the entropy of
             every prediction, which is slow for prompts.
+        key_layout: of a quantized cache: "rotated" stores keys after their rotation by position
+            (RoPE), which is fast; "pre_rope" before it: attention turns each key whenever it
+            reads it, and keys move to other positions unchanged.
         slide: a full context drops its oldest tokens (not the sinks) instead of ending the text;
             for quantized caches of the native engine.
 
@@ -140,6 +144,7 @@ class Engine:
             sinks=sinks,
             policy=policy,
             features=features,
+            key_layout=key_layout,
         )
         if not isinstance(threads, int) or not 1 <= threads <= _MAX_THREADS:
             raise SettingError(
@@ -171,6 +176,7 @@ class Engine:
             sinks=sinks,
             policy=policy,
             features=features,
+            key_layout=key_layout,
         )
         return cls(file, loaded, name, n_ctx)
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from kvquant.errors import SettingError
-from kvquant.kv_settings import KV_KINDS
+from kvquant.kv_settings import KEY_LAYOUTS, KV_KINDS
 
 FULL = "fp16"
 """The kind that stores 16 bits and has no settings."""
@@ -31,6 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--window", type=int, metavar="N", help="newest tokens that stay in 16 bits (32)")
     add("--sinks", type=int, metavar="N", help="first tokens that stay in 16 bits (4)")
+    add(
+        "--key_layout",
+        choices=KEY_LAYOUTS,
+        help="keys are stored after RoPE (rotated, the default) or before it (pre_rope: slower)",
+    )
 
 
 def keywords(options: argparse.Namespace, kind: str) -> dict[str, Any]:
@@ -48,6 +53,7 @@ def keywords(options: argparse.Namespace, kind: str) -> dict[str, Any]:
         "budget_bits": options.budget_bits,
         "window": options.window,
         "sinks": options.sinks,
+        "key_layout": options.key_layout,
     }
     found = {name: value for name, value in given.items() if value is not None}
     for name, option in (("controller", "controller_path"), ("budget_bits", "budget_bits")):

@@ -14,6 +14,10 @@ from kvquant.errors import SettingError
 KV_KINDS = ("fp16", "static8", "static4", "static3", "static2", "adaptive")
 """16 bits; the same bits for every token but sinks and window; chosen by a controller."""
 
+ROTATED, PRE_ROPE = "rotated", "pre_rope"
+KEY_LAYOUTS = (ROTATED, PRE_ROPE)
+"""Keys are stored after their rotation by position (RoPE), or before it."""
+
 LADDER = (2, 3, 4, 8)
 """Widths of the static kinds: their tags are places in it."""
 
@@ -41,6 +45,7 @@ class KvSettings:
     sinks: int | None = None
     policy: str = "adaptive"
     features: str = "table"
+    key_layout: str = ROTATED
 
     def __post_init__(self) -> None:
         if self.kind not in KV_KINDS:
@@ -59,6 +64,17 @@ class KvSettings:
         if self.features not in ("table", "exact"):
             raise SettingError(
                 "kv.features", f"features must be table or exact, not {self.features!r}."
+            )
+        if self.key_layout not in KEY_LAYOUTS:
+            raise SettingError(
+                "kv.layout",
+                f"A key layout is one of {', '.join(KEY_LAYOUTS)}, not {self.key_layout!r:.40}.",
+            )
+        if self.key_layout != ROTATED and not self.quantized:
+            raise SettingError(
+                "kv.layout",
+                f"The KV cache {self.kind} stores its keys {ROTATED}, not {self.key_layout}.",
+                "Take a quantized KV cache, or leave the key layout out.",
             )
 
     @property
@@ -97,10 +113,11 @@ def settings_of(
     sinks: int | None = None,
     policy: str = "adaptive",
     features: str = "table",
+    key_layout: str = ROTATED,
 ) -> KvSettings:
     """The settings as keywords. Raises SettingError."""
     path = None if controller is None else Path(controller)
-    return KvSettings(kind, path, budget_bits, window, sinks, policy, features)
+    return KvSettings(kind, path, budget_bits, window, sinks, policy, features, key_layout)
 
 
 def check_head(head_dim: int) -> None:

@@ -16,7 +16,7 @@ from kvquant.controller_file import (
     Shape,
 )
 from kvquant.errors import ControllerFileError
-from kvquant.kv_settings import LADDER, KvSettings, body_bits, check_head
+from kvquant.kv_settings import LADDER, PRE_ROPE, KvSettings, body_bits, check_head
 
 _ALWAYS = ("k_mean", "v_mean", "k_exponent", "v_exponent")
 _JUDGING = ("static", "f_mean", "f_scale", "embedding")
@@ -56,9 +56,8 @@ def quantization(
     check_head(shape.head_dim)
     dims = (shape.n_layer, shape.n_kv_head, shape.head_dim)
     file = _controller(settings, shape, fingerprint)
-    arrays: dict[str, Any] = {}
-    if file is not None:
-        arrays = {name: file.arrays[name].data for name in _ALWAYS}
+    before_rope = settings.key_layout == PRE_ROPE
+    arrays = {} if file is None else _means(file, "_pre" if before_rope else "")
     window, sinks = settings.places(
         file.window if file else _WINDOW, file.sinks if file else _SINKS
     )
@@ -71,6 +70,7 @@ def quantization(
             sinks=sinks,
             arrays=arrays,
             constant_class=tag | tag << 2,
+            before_rope=before_rope,
         )
     assert file is not None
     policy = file.policy(settings.policy)
@@ -88,7 +88,14 @@ def quantization(
         arrays=arrays,
         policy=_as_dict(policy, file.thresholds, body),
         measured_entropy=settings.features == "exact",
+        before_rope=before_rope,
     )
+
+
+def _means(file: ControllerFile, suffix: str) -> dict[str, Any]:
+    """Means and exponents, as far as the file has them; suffix: of the names of the keys'."""
+    names = {name: name + suffix if name.startswith("k_") else name for name in _ALWAYS}
+    return {name: file.arrays[there].data for name, there in names.items() if there in file.arrays}
 
 
 def _controller(settings: KvSettings, shape: Shape, fingerprint: int) -> ControllerFile | None:

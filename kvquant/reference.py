@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kvquant.blas import limit_threads
 from kvquant.cache import KVCache, Watch
-from kvquant.cache_setup import ROTATED, CacheSetup, setup_for
+from kvquant.cache_setup import CacheSetup, setup_for
 from kvquant.errors import SettingError
 from kvquant.features import entropy
 from kvquant.gguf import ModelFile
@@ -34,7 +34,6 @@ def load(
     kv: str,
     settings: KvSettings | None = None,
     n_ctx: int = BUDGET_CONTEXT,
-    key_layout: str = ROTATED,
 ) -> ReferenceModel:
     """Reads and dequantizes a model file.
 
@@ -42,7 +41,6 @@ def load(
     kv: one of KV_KINDS, or "fp32" for comparisons.
     settings: of a quantized kind; by default those of ``settings_of(kv)``.
     n_ctx: of the caches to come, for the budget of the adaptive kind.
-    key_layout: of a quantized kind: "rotated" stores keys after RoPE, "pre_rope" before it.
 
     Raises ModelFileError, SettingError, ControllerFileError.
     """
@@ -52,7 +50,7 @@ def load(
     model = ReferenceModel(ModelFile.open(path), kv)
     if kv not in _CACHE_TYPES:
         chosen = settings_of(kv) if settings is None else settings
-        model.quantize(setup_for(chosen, model.params, model.fingerprint, n_ctx, key_layout))
+        model.quantize(setup_for(chosen, model.params, model.fingerprint, n_ctx))
     return model
 
 

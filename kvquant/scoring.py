@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kvquant.engine import Engine
 from kvquant.errors import BackendError
+from kvquant.kv_settings import ROTATED
 from kvquant.session import Session
 
 LANES = 8
@@ -30,6 +31,7 @@ class Setting:
 
     budget: average bits of an element, all counted; budget and policy: of the kind "adaptive".
     window: tokens kept in 16 bits at the end, sinks: at the start.
+    key_layout: of ``kvquant.kv_settings.KEY_LAYOUTS``.
     """
 
     kv: str
@@ -37,14 +39,16 @@ class Setting:
     policy: str | None = None
     window: int | None = None
     sinks: int | None = None
+    key_layout: str | None = None
 
     @property
     def name(self) -> str:
         """Short, for tables and plots."""
+        layout = "" if self.key_layout in (None, ROTATED) else f", keys {self.key_layout}"
         if self.kv != "adaptive":
-            return self.kv
+            return f"{self.kv}{layout}"
         budget = "" if self.budget is None else f" {self.budget:g}"
-        return f"{self.policy or self.kv}{budget}"
+        return f"{self.policy or self.kv}{budget}{layout}"
 
 
 Opener = Callable[[Setting, int], Engine]
@@ -67,6 +71,8 @@ def opener(path: Path, threads: int, controller: Path | None = None) -> Opener:
                 options["window"] = setting.window
             if setting.sinks is not None:
                 options["sinks"] = setting.sinks
+            if setting.key_layout is not None:
+                options["key_layout"] = setting.key_layout
         return Engine.load(path, n_ctx=n_ctx, threads=threads, kv=setting.kv, **options)
 
     return load

@@ -23,7 +23,7 @@ from kvquant.errors import KvquantError, SettingError
 from kvquant.evaluation import choices, divergence, needle
 from kvquant.evaluation.report import comparisons, empty_row, table
 from kvquant.evaluation.windows import windows
-from kvquant.kv_settings import KV_KINDS
+from kvquant.kv_settings import KEY_LAYOUTS, KV_KINDS, ROTATED
 from kvquant.scoring import Opener, Setting, opener
 
 WHAT = ("kld", "ppl", "hellaswag", "needle")
@@ -44,13 +44,15 @@ def parser() -> argparse.ArgumentParser:
         "hellaswag (those that are there); only their held-out parts are used")  # fmt: skip
     add("--what", default=",".join(WHAT), help="what to measure: kld, ppl, hellaswag, needle "
         "(default: these), and layouts: keys stored after their rotation by position or before "
-        "it")  # fmt: skip
+        "it, in one table")  # fmt: skip
     add("--kv", default=",".join(KV_KINDS), help=f"kinds of cache, of {', '.join(KV_KINDS)}")
     add("--budgets", default="3.0,3.5,4.5", help="average bits of the adaptive cache (3.0,3.5,4.5)")
     add("--policies", default="adaptive", help="how the adaptive cache decides (adaptive); others "
         "are in the controller file: rule, static_table, random, entropy, …")  # fmt: skip
     add("--window", type=int, help="last tokens in 16 bits; default: the controller's")
     add("--sinks", type=int, help="first tokens in 16 bits; default: the controller's")
+    add("--key_layout", choices=KEY_LAYOUTS, default=ROTATED,
+        help="how the quantized caches store keys (rotated)")  # fmt: skip
     add("--context", type=int, default=2048, help="tokens of a window of text (2048)")
     add("--windows", type=int, default=8, metavar="N", help="windows of text (8)")
     add("--limit", type=int, default=100, metavar="N",
@@ -73,15 +75,16 @@ def settings_of(options: argparse.Namespace) -> list[Setting]:
     if "adaptive" in kinds and not policies:
         raise SettingError("eval.policies", "--policies needs at least one name.")
     found = [Setting("fp16")]
+    places = options.window, options.sinks
     for kind in kinds:
         if kind == "adaptive":
             found += [
-                Setting(kind, budget, policy, options.window, options.sinks)
+                Setting(kind, budget, policy, *places, options.key_layout)
                 for policy in policies
                 for budget in budgets
             ]
         elif kind != "fp16":
-            found.append(Setting(kind, window=options.window, sinks=options.sinks))
+            found.append(Setting(kind, None, None, *places, options.key_layout))
     return found
 
 
@@ -130,14 +133,14 @@ def evaluate(options: argparse.Namespace, open_engine: Opener) -> dict[str, Any]
     return report
 
 
-def _layouts(options: argparse.Namespace, path: Path, open_engine: Opener) -> list[dict[str, Any]]:
+def _layouts(options: argparse.Namespace, open_engine: Opener) -> list[dict[str, Any]]:
     from kvquant.evaluation import layouts
 
     with open_engine(Setting("fp16"), 1) as engine:
-        (window,) = windows(engine, options.data, layouts.CONTEXT, 1)
-    kinds = [s.kv for s in settings_of(options) if s.kv.startswith("static")]
+        text = windows(engine, options.data, options.context, options.windows)
+    settings = [s for s in settings_of(options) if s.kv != "fp16"]
     progress = _Progress()
-    rows = layouts.measure(path, window.tokens, kinds, options.threads, progress.show)
+    rows = layouts.measure(open_engine, settings, text, options.mode, progress.show)
     progress.end()
     return rows
 
@@ -150,7 +153,7 @@ def main(argv: Sequence[str]) -> int:
         open_engine = opener(path, options.threads, options.controller)
         report = evaluate(options, open_engine)
         if "layouts" in options.what.split(","):
-            report["layouts"] = _layouts(options, path, open_engine)
+            report["layouts"] = _layouts(options, open_engine)
         _show(options, report)
         if options.plot is not None:
             _plot(options, report)
@@ -170,7 +173,8 @@ def _show(options: argparse.Namespace, report: dict[str, Any]) -> None:
         print(table(report["rows"], [s.name for s in settings_of(options)]))
         for row in report.get("layouts", []):
             print(
-                f"{row['kv']}, keys {row['key_layout']}: KL {row['kld']:.5f}, attention × "
+                f"{row['kv']} {row['budget'] or ''}".strip() + f", keys {row['key_layout']}: "
+                f"KL {row['kld']:.5f} at {row['bits_mean']} bits, attention × "
                 f"{row['attention_cost']}"
             )
         for pair in report["comparisons"]:

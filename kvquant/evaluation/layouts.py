@@ -2,92 +2,101 @@
 
 Stored after it, a query is multiplied with the codes as they are. Stored before it, a key has to
 be decoded and turned at every step that looks at it, and in return can be moved to another
-position. The reference has both; the compiled engine has the one that this measurement is for.
+position unchanged. This measurement is what the default rests on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kvquant import reference
-from kvquant.backend import CacheBackend
-from kvquant.evaluation.divergence import Truth
-from kvquant.evaluation.statistics import interval
+from kvquant.evaluation.divergence import Divergence, Mode, paired
+from kvquant.evaluation.divergence import measure as divergences
+from kvquant.evaluation.windows import Window
+from kvquant.kv_settings import KEY_LAYOUTS
+from kvquant.scoring import Opener, Setting
+from kvquant.session import Session
 
-LAYOUTS = ("rotated", "pre_rope")
-CONTEXT = 384
-"""Tokens of the text: the reference is slow."""
-
-_CHUNK = 32
-_BLOCK = 32
-_STEPS = 7
+_STEPS = 15
+_LEAST = 1e-9
 
 
 def measure(
-    path: Path,
-    tokens: Sequence[int],
-    kinds: Sequence[str],
-    threads: int,
+    open_engine: Opener,
+    settings: Sequence[Setting],
+    text: Sequence[Window],
+    mode: Mode,
     progress: Callable[[str, float], None],
 ) -> list[dict[str, Any]]:
-    """A row for each kind and layout; tokens: CONTEXT + 1 of them. Raises KvquantError.
+    """A row for each setting of a quantized cache and each layout. Raises KvquantError.
 
-    step_ms: median time of one token over the whole text, layouts in turns; attention_cost: the
-    part of it beyond a step over an empty cache, against the layout "rotated".
+    step_ms: median time of one token over the first window, layouts in turns; attention_cost: the
+    part of it beyond a step over an empty cache, against the layout "rotated"; factor: of the
+    divergence, against the same, with the difference's interval.
     """
-    ids = np.array(tokens, np.int32)
-    exact = reference.load(str(path), threads=threads, kv="fp16").cache(CONTEXT + _STEPS)
+    pairs = [[replace(s, key_layout=layout) for layout in KEY_LAYOUTS] for s in settings]
+    each = [Setting("fp16"), *(s for pair in pairs for s in pair)]
+    _, *found = divergences(open_engine, each, text, mode, progress)
     rows = []
-    for kind in kinds:
-        models = {
-            layout: reference.load(str(path), threads=threads, kv=kind, key_layout=layout)
-            for layout in LAYOUTS
-        }
-        caches = {layout: model.cache(CONTEXT + _STEPS) for layout, model in models.items()}
-        exact.truncate(0)
-        kld: dict[str, list[NDArray[np.float64]]] = {layout: [] for layout in LAYOUTS}
-        for at in range(0, CONTEXT, _CHUNK):
-            piece = ids[at : at + _CHUNK]
-            truth = Truth(exact.forward(piece, at, len(piece)), list(ids[at + 1 :][: len(piece)]))
-            for layout, cache in caches.items():
-                values = truth.against(cache.forward(piece, at, len(piece)), f"{kind} {layout}")
-                if at >= CONTEXT // 2:
-                    kld[layout].append(values[0])
-            progress(f"{kind}, key layouts", (at + len(piece)) / CONTEXT)
-        empty = {layout: model.cache(_STEPS) for layout, model in models.items()}
-        bare, full = _times(empty, ids[:1], 0), _times(caches, ids[:1], CONTEXT)
-        cost = {layout: max(full[layout] - bare[layout], 1e-9) for layout in LAYOUTS}
-        for layout in LAYOUTS:
-            scores = np.concatenate(kld[layout])
-            low, high = interval(scores[None], _BLOCK)
-            rows.append(
-                {
-                    "kv": kind,
-                    "key_layout": layout,
-                    "kld": round(float(scores.mean()), 6),
-                    "kld_low": round(low, 6),
-                    "kld_high": round(high, 6),
-                    "step_ms": round(full[layout] * 1e3, 2),
-                    "attention_cost": round(cost[layout] / cost[LAYOUTS[0]], 2),
-                }
-            )
+    for i, pair in enumerate(pairs):
+        progress(f"{settings[i].name}, steps", i / len(pairs))
+        own = found[2 * i : 2 * i + 2]
+        bare, full = _times(open_engine, pair, text[0].tokens)
+        cost = [max(f - b, _LEAST) for f, b in zip(full, bare, strict=True)]
+        rows += [
+            {
+                **_figures(one),
+                **_against(own[0], one),
+                "step_ms": round(seconds * 1e3, 2),
+                "attention_cost": round(part / cost[0], 2),
+            }
+            for one, seconds, part in zip(own, full, cost, strict=True)
+        ]
     return rows
 
 
+def _figures(found: Divergence) -> dict[str, Any]:
+    row = found.row()
+    names = ("bits_mean", "kld", "kld_low", "kld_high", "ppl_ratio", "top1_agree")
+    return {
+        "kv": found.setting.kv,
+        "budget": found.setting.budget,
+        "key_layout": found.setting.key_layout,
+        **{name: row[name] for name in names},
+    }
+
+
+def _against(rotated: Divergence, other: Divergence) -> dict[str, Any]:
+    pair = paired(rotated, other)
+    return {name: pair[name] for name in ("factor", "difference_low", "difference_high")}
+
+
 def _times(
-    caches: Mapping[str, CacheBackend], token: NDArray[np.int32], depth: int
-) -> dict[str, float]:
-    """Median seconds of a step over caches of this many tokens."""
-    seconds: dict[str, list[float]] = {layout: [] for layout in caches}
-    for step in range(_STEPS):
-        for layout, cache in caches.items():
+    open_engine: Opener, pair: Sequence[Setting], tokens: Sequence[int]
+) -> tuple[list[float], list[float]]:
+    """Median seconds of a step over an empty cache, and over one that holds the text."""
+    depth = len(tokens) - 1
+    engines = [open_engine(s, depth + 1) for s in pair]
+    try:
+        sessions = [engine.session() for engine in engines]
+        bare = _steps(sessions, tokens[0], 0)
+        for session in sessions:
+            session.prefill(tokens[:depth])
+        return bare, _steps(sessions, tokens[depth], depth)
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def _steps(sessions: Sequence[Session], token: int, depth: int) -> list[float]:
+    seconds: list[list[float]] = [[] for _ in sessions]
+    for _ in range(_STEPS):
+        for session, own in zip(sessions, seconds, strict=True):
             start = time.perf_counter()
-            cache.forward(token, depth + step, 0)
-            seconds[layout].append(time.perf_counter() - start)
-    return {layout: float(np.median(s)) for layout, s in seconds.items()}
+            session.steps.append([token], depth, last=False)
+            own.append(time.perf_counter() - start)
+    return [float(np.median(own)) for own in seconds]

@@ -12,9 +12,9 @@ import pytest
 
 from kvquant import reference
 from kvquant.cache import KVCache
-from kvquant.cache_setup import KEY_LAYOUTS, CacheSetup
+from kvquant.cache_setup import CacheSetup
 from kvquant.errors import CacheFullError, ControllerFileError, SettingError
-from kvquant.kv_settings import class_bits, settings_of
+from kvquant.kv_settings import KEY_LAYOUTS, class_bits, settings_of
 from kvquant.pages import PAGE_BYTES, PagePool
 from kvquant.reference import QuantizedReferenceCache, ReferenceModel
 from tests.kvquant.tiny_controller import write_controller, write_features
@@ -337,10 +337,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(folder: Path, kv: str, layout: str = "rotated", **more: Any) -> ReferenceModel:
-    settings = settings_of(kv, **more) if kv != "fp32" else None
-    return reference.load(
-        str(folder / "wide.gguf"), threads=1, kv=kv, settings=settings, n_ctx=512, key_layout=layout
-    )
+    settings = settings_of(kv, key_layout=layout, **more) if kv != "fp32" else None
+    return reference.load(str(folder / "wide.gguf"), threads=1, kv=kv, settings=settings, n_ctx=512)
 
 
 def cache_of(folder: Path, kv: str, layout: str = "rotated", **more: Any) -> Any:

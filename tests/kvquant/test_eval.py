@@ -17,8 +17,8 @@ from kvquant.errors import BackendError, DataFileError, KvquantError, SettingErr
 from kvquant.evaluation import choices, command, layouts, needle
 from kvquant.evaluation.divergence import Truth
 from kvquant.evaluation.statistics import interval
-from kvquant.evaluation.windows import windows
-from kvquant.scoring import Setting
+from kvquant.evaluation.windows import Window, windows
+from kvquant.scoring import Setting, opener
 from kvquant.texts import Choice
 from tests.kvquant.caches import Opener
 from tests.kvquant.tiny_controller import write_controller, write_features
@@ -358,16 +358,22 @@ def test_the_engines_own_caches(
 
 
 def test_key_layouts(wide: tuple[Path, Path]) -> None:
-    model, _ = wide
+    model, controller = wide
     random = np.random.default_rng(5)
-    tokens = random.integers(4, 260, layouts.CONTEXT + 1).tolist()
-    rows = layouts.measure(model, tokens, ["static4", "static2"], 1, lambda *_: None)
+    text = [Window("random", random.integers(4, 260, 161).tolist()) for _ in range(2)]
+    settings = [Setting("static4"), Setting("static2"), Setting("adaptive", 7.0)]
+    open_engine = opener(model, 1, controller)
+    rows = layouts.measure(open_engine, settings, text, "decode", lambda *_: None)
     assert [(r["kv"], r["key_layout"]) for r in rows] == [
-        ("static4", "rotated"), ("static4", "pre_rope"),
-        ("static2", "rotated"), ("static2", "pre_rope"),
-    ]  # fmt: skip
-    fine, _, coarse, _ = rows
+        (kv, layout)
+        for kv in ("static4", "static2", "adaptive")
+        for layout in ("rotated", "pre_rope")
+    ]
+    for rotated, before in zip(rows[::2], rows[1::2], strict=True):
+        assert rotated["attention_cost"] == rotated["factor"] == 1
+        assert before["kld"] != rotated["kld"]
+        assert 0.4 < before["factor"] < 2.5
+        assert before["bits_mean"] == pytest.approx(rotated["bits_mean"], abs=0.3)
+    fine, _, coarse, *_ = rows
     assert 0 < fine["kld_low"] <= fine["kld"] < coarse["kld"]
-    assert rows[0]["attention_cost"] == 1
-    for row in rows:
-        assert row["step_ms"] > 0
+    assert all(row["step_ms"] > 0 for row in rows)

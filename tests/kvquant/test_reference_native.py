@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kvquant.backend import load_backend
+from kvquant.kv_settings import KEY_LAYOUTS
 from tests.kvquant.tiny_controller import write_controller, write_features
 from tests.kvquant.tiny_model import write_wide
 
@@ -56,8 +57,10 @@ def classes_of(cache: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("kv", ["static8", "static4", "static3", "static2"])
 @pytest.mark.parametrize("means", [False, True])
-def test_static_kinds(folder: Path, kv: str, means: bool) -> None:
-    caches = both(folder, kv, controller=folder / "ctrl-w.bin" if means else None)
+@pytest.mark.parametrize("layout", KEY_LAYOUTS)
+def test_static_kinds(folder: Path, kv: str, means: bool, layout: str) -> None:
+    path = folder / "ctrl-w.bin" if means else None
+    caches = both(folder, kv, controller=path, key_layout=layout)
     native, plain = feed(caches)
     near = {"static8": 0.012, "static4": 0.02, "static3": 0.04, "static2": 0.06}
     assert np.abs(native - plain).mean() < near[kv]
@@ -71,11 +74,12 @@ def test_static_kinds(folder: Path, kv: str, means: bool) -> None:
 @pytest.mark.parametrize(
     "policy", ["adaptive", "rule", "static_table", "rarity", "article", "random"]
 )
-@pytest.mark.parametrize("budget", [3.5, 6.0])
-def test_policies(folder: Path, policy: str, budget: float) -> None:
-    caches = both(
-        folder, "adaptive", controller=folder / "ctrl-w.bin", policy=policy, budget_bits=budget
-    )
+@pytest.mark.parametrize(
+    ("budget", "layout"), [(3.5, "rotated"), (6.0, "rotated"), (3.5, "pre_rope")]
+)
+def test_policies(folder: Path, policy: str, budget: float, layout: str) -> None:
+    more = {"policy": policy, "budget_bits": budget, "key_layout": layout}
+    caches = both(folder, "adaptive", controller=folder / "ctrl-w.bin", **more)
     native, plain = feed(caches)
     one, other = map(classes_of, caches)
     assert one.shape == other.shape == (sum(CHUNKS) - 36, 2, 2)
@@ -85,8 +89,10 @@ def test_policies(folder: Path, policy: str, budget: float) -> None:
     assert caches[0].kv_bytes == pytest.approx(caches[1].kv_bytes, rel=0.01)
 
 
-def test_going_back(folder: Path) -> None:
-    caches = both(folder, "adaptive", controller=folder / "ctrl-w.bin", policy="rule")
+@pytest.mark.parametrize("layout", KEY_LAYOUTS)
+def test_going_back(folder: Path, layout: str) -> None:
+    more = {"policy": "rule", "key_layout": layout}
+    caches = both(folder, "adaptive", controller=folder / "ctrl-w.bin", **more)
     feed(caches)
     for to in (220, 130, 37, 3):
         for cache in caches:
@@ -98,17 +104,19 @@ def test_going_back(folder: Path) -> None:
         assert (one != other).mean() < 0.05
 
 
-def test_other_windows_and_sinks(folder: Path) -> None:
+@pytest.mark.parametrize("layout", KEY_LAYOUTS)
+def test_other_windows_and_sinks(folder: Path, layout: str) -> None:
     for window, sinks in ((2, 0), (11, 5), (48, 4)):
-        caches = both(folder, "static4", window=window, sinks=sinks)
+        caches = both(folder, "static4", window=window, sinks=sinks, key_layout=layout)
         native, plain = feed(caches)
         assert caches[0].front == caches[1].front == sum(CHUNKS) - window
         assert np.abs(native - plain).mean() < SMALL
         assert caches[0].kv_bytes == caches[1].kv_bytes
 
 
-def test_sliding(folder: Path) -> None:
-    caches = both(folder, "static4")
+@pytest.mark.parametrize("layout", KEY_LAYOUTS)
+def test_sliding(folder: Path, layout: str) -> None:
+    caches = both(folder, "static4", key_layout=layout)
     feed(caches)
     for cache in caches:
         cache.slide(60)
