@@ -23,13 +23,13 @@ from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.manager import Manager
 from assistant.events import EventBus
-from assistant.intent import create
 from assistant.listening import Listener
 from assistant.pipeline import Pipeline
 from assistant.ringing import Ringer
 from assistant.skills.registry import Registry
 from assistant.speaking import Speaker
 from assistant.state import Clock, State
+from tests.assistant.grammars import loaded
 from tests.patience import PATIENCE_S
 
 Piece = str | Exception | Callable[[], str]
@@ -80,8 +80,7 @@ class Room:
         self.recognizer = recognizer or ScriptedRecognizer(texts)
         self.state = State(tmp_path / "state.db", Clock.system())
         self.registry = Registry.load(cfg, self.state)
-        understander = create(cfg.understand, self.registry.sentence_dirs)
-        understander.load()
+        understander = loaded(self.registry.sentence_dirs, cfg.understand)
         self.talker = Talker(talk or ["Cats purr.", " They like it."])
         self.manager = Manager(
             state=self.state,

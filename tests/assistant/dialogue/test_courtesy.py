@@ -13,10 +13,10 @@ import yaml
 from assistant.config import Config
 from assistant.dialogue.history import History
 from assistant.dialogue.manager import Manager
-from assistant.intent import create
 from assistant.skills.registry import Registry
 from assistant.state import State
 from tests.assistant.dialogue.echo import Echo
+from tests.assistant.grammars import loaded
 from tests.assistant.skills.clocks import FakeClock
 
 CASES = Path(__file__).parents[2] / "data" / "intents"
@@ -38,8 +38,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Manager:
     clock = FakeClock().clock
     state = State(tmp_path_factory.mktemp("courtesy") / "state.db", clock)
     registry = Registry.load(Config(), state)
-    understander = create(Config().understand, registry.sentence_dirs, now=clock.now)
-    understander.load()
+    understander = loaded(registry.sentence_dirs, Config().understand, now=clock.now)
     return Manager(
         state=state,
         registry=registry,

@@ -12,11 +12,11 @@ from assistant.dialogue.history import History
 from assistant.dialogue.honesty import HONEST
 from assistant.dialogue.manager import NOT_TOLD, Manager
 from assistant.dialogue.nonsense import NOT_UNDERSTOOD
-from assistant.intent import create
 from assistant.intent.base import Intent
 from assistant.skills.registry import Registry
 from assistant.state import State
 from tests.assistant.dialogue.echo import Echo
+from tests.assistant.grammars import loaded
 from tests.assistant.skills.clocks import FakeClock
 
 
@@ -25,8 +25,7 @@ def manager(tmp_path: Path) -> Manager:
     clock = FakeClock().clock
     state = State(tmp_path / "state.db", clock)
     registry = Registry.load(Config(), state)
-    understander = create(Config().understand, registry.sentence_dirs, now=clock.now)
-    understander.load()
+    understander = loaded(registry.sentence_dirs, Config().understand, now=clock.now)
     return Manager(
         state=state,
         registry=registry,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from assistant.config import Config
-from assistant.intent.grammar import Grammar
 from assistant.skills.base import Outcome, TurnContext
 from assistant.skills.registry import Registry
 from assistant.state import State
+from tests.assistant.grammars import loaded
 from tests.assistant.skills.clocks import FakeClock
 
 
@@ -20,10 +20,9 @@ class Talk:
         self.time = FakeClock()
         self.path = folder / "state.db"
         self.restart()
-        self.grammar = Grammar(
+        self.grammar = loaded(
             self.registry.sentence_dirs, self.cfg.understand, now=lambda: self.time.wall
         )
-        self.grammar.load()
 
     def restart(self) -> None:
         self.state = State(self.path, self.time.clock)
