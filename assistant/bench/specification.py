@@ -14,12 +14,15 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from assistant.bench.specification_sets import timex, unhalved
 from assistant.bench.specification_times import agree, same_range
 from assistant.intent.values.duration import find_durations
+from assistant.intent.values.measure import Measure, find_ages, find_measures
 from assistant.intent.values.mention import find_mentions
 from assistant.intent.values.moment import When
+from assistant.intent.values.money import Money, find_money
 from assistant.intent.values.number import find_numbers
 from assistant.intent.values.number_range import NumberRange, find_number_ranges
 from assistant.intent.values.percent import find_percents
@@ -30,6 +33,7 @@ from assistant.intent.values.recurrence import find_recurrences
 from assistant.intent.values.span import Span
 from assistant.intent.values.temperature import find_temperatures
 from assistant.intent.values.when import find_times
+from assistant.intent.values.zone import find_zones
 from assistant.intent.yes_no import leaning
 
 Row = dict[str, Any]
@@ -68,6 +72,56 @@ def _same(found: Sequence[Any], expected: Sequence[Any], agree: Callable[[Any, A
 def _numbers(row: Row) -> bool:
     found = [span.value for span in find_numbers(row["input"])]
     return _same(found, [result["Resolution"]["value"] for result in row["results"]], _close)
+
+
+def _measures(find: Callable[[str], list[Span[Measure]]], row: Row) -> bool:
+    found = [span.value for span in find(row["input"])]
+    # a unit without a number is no value
+    expected = [r["Resolution"] for r in row["results"] if r["Resolution"]["value"] is not None]
+    return _same(
+        found,
+        expected,
+        lambda mine, theirs: (
+            _close(mine.number, theirs["value"]) and mine.unit == theirs["unit"].lower()
+        ),
+    )
+
+
+_HUNDREDTHS = ("Cent", "Pence", "Penny")
+
+
+def _sums(row: Row) -> bool:
+    """A currency of several countries ("dollars") has no code there; any will do."""
+    found = [span.value for span in find_money(row["input"])]
+    expected = [r["Resolution"] for r in row["results"] if r["Resolution"]["value"] is not None]
+
+    def agrees(mine: Money, theirs: dict[str, Any]) -> bool:
+        amount = mine.amount * (100 if theirs["unit"] in _HUNDREDTHS else 1)
+        return _close(amount, theirs["value"]) and (
+            theirs.get("isoCurrency", mine.currency) == mine.currency
+        )
+
+    return _same(found, expected, agrees)
+
+
+_UNKNOWN_OFFSET = -10_000
+_SEASONS = (datetime(2026, 1, 15), datetime(2026, 7, 15))
+
+
+def _zones(row: Row) -> bool:
+    """Winter and summer time of a zone are both right: the assistant reads the place."""
+    found = [span.value for span in find_zones(row["input"])]
+    expected = [
+        int(value.get("UtcOffsetMins", value.get("utcOffsetMins", _UNKNOWN_OFFSET)))
+        for value in (result["Value"]["TimeZoneResolution"] for result in row["results"])
+    ]
+
+    def agrees(mine: str, theirs: int) -> bool:
+        offsets = (ZoneInfo(mine).utcoffset(day) for day in _SEASONS)
+        minutes = [offset.total_seconds() / 60 for offset in offsets if offset is not None]
+        return theirs == _UNKNOWN_OFFSET or theirs in minutes
+
+    return _same(found, expected, agrees)
 
 
 def _ordinals(row: Row) -> bool:
@@ -317,6 +371,11 @@ JUDGES: dict[str, Callable[[Row], bool]] = {
     **{f"DateTimeModel{mode}": _moments for mode in _MODES},
     "NumberModel": _numbers,
     "NumberModelExperimentalMode": _numbers,
+    "TimeZoneParser": _zones,
+    "TimeZoneExtractor": _places(lambda row: find_zones(row["input"])),
+    "CurrencyModel": _sums,
+    "AgeModel": partial(_measures, find_ages),
+    "DimensionModel": partial(_measures, find_measures),
     "NumberRangeModel": partial(_number_ranges, far_end=False),
     "NumberRangeModelExperimentalMode": partial(_number_ranges, far_end=True),
     "PercentModel": _percentages,

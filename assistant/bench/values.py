@@ -67,8 +67,8 @@ def _checked(row: Any, file: Path, number: int) -> Row:
 def score(rows: Iterable[Row], *, show: bool = False) -> dict[str, Any]:
     """The figures of all rows; ``show`` lists the rows that are wrong on stderr.
 
-    outside: rows that hold what is not judged, per model and reason (for a model of its
-    own, such as a currency, the reason is "model").
+    outside: rows of models that the specification does not have, which cannot be judged; all
+    others are, and what the assistant cannot read is wrong.
     """
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     outside: dict[str, Counter[str]] = defaultdict(Counter)

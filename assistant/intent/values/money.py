@@ -19,7 +19,13 @@ class Money:
     currency: str
 
 
-_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB"}
+_SIGNS = dict(
+    pair.split(":")
+    for pair in (
+        "$:USD €:EUR £:GBP ¥:JPY ₹:INR ₩:KRW ₽:RUB ₭:LAK ₱:PHP ₪:ILS ₫:VND ฿:THB ₴:UAH ₦:NGN"
+        " ₺:TRY ₸:KZT ₾:GEL ₡:CRC ₲:PYG ₵:GHS ₿:BTC"
+    ).split()
+)
 _WORDS = {
     word: code
     for code, words in {
@@ -43,7 +49,35 @@ _WORDS = {
         "KRW": "won krw",
         "RUB": "ruble rubles rouble roubles rub",
         "TRY": "lira try",
-        "ZAR": "rand zar",
+        "ZAR": "rand rands zar",
+        "BTC": "bitcoin bitcoins btc",
+        "ILS": "shekel shekels ils",
+        "THB": "baht bahts thb",
+        "VND": "dong vnd",
+        "IDR": "rupiah rupiahs idr",
+        "MYR": "ringgit ringgits myr",
+        "UAH": "hryvnia hryvnias uah",
+        "HUF": "forint forints huf",
+        "NGN": "naira nairas ngn",
+        "KES": "kes",
+        "HKD": "hkd",
+        "SGD": "sgd",
+        "TWD": "twd",
+        "PHP": "php",
+        "SAR": "riyal riyals sar",
+        "AED": "dirham dirhams aed",
+        "EGP": "egp",
+        "ARS": "ars",
+        "CLP": "clp",
+        "COP": "cop",
+        "LAK": "kip lak",
+        "BDT": "taka bdt",
+        "PKR": "pkr",
+        "LKR": "lkr",
+        "KWD": "kwd",
+        "BGN": "bgn",
+        "RON": "ron",
+        "ISK": "isk",
     }.items()
     for word in words.split()
 }
@@ -63,7 +97,60 @@ _NATIONS = {
     "norwegian": "NOK",
     "danish": "DKK",
     "mexican": "MXN",
+    "united states": "USD",
+    "new zealand": "NZD",
+    "hong kong": "HKD",
+    "singapore": "SGD",
+    "taiwan": "TWD",
+    "jamaican": "JMD",
+    "japanese": "JPY",
+    "chinese": "CNY",
+    "indian": "INR",
+    "pakistani": "PKR",
+    "sri lankan": "LKR",
+    "turkish": "TRY",
+    "russian": "RUB",
+    "belarusian": "BYN",
+    "korean": "KRW",
+    "south korean": "KRW",
+    "polish": "PLN",
+    "czech": "CZK",
+    "icelandic": "ISK",
+    "egyptian": "EGP",
+    "lebanese": "LBP",
+    "syrian": "SYP",
+    "scottish": "GBP",
+    "saudi": "SAR",
+    "iranian": "IRR",
+    "kuwaiti": "KWD",
+    "iraqi": "IQD",
+    "jordanian": "JOD",
+    "argentine": "ARS",
+    "chilean": "CLP",
+    "colombian": "COP",
+    "cuban": "CUP",
+    "philippine": "PHP",
+    "brazilian": "BRL",
+    "south african": "ZAR",
+    "israeli": "ILS",
+    "thai": "THB",
+    "vietnamese": "VND",
+    "indonesian": "IDR",
+    "malaysian": "MYR",
+    "ukrainian": "UAH",
+    "hungarian": "HUF",
+    "nigerian": "NGN",
+    "moroccan": "MAD",
+    "lao": "LAK",
+    "laotian": "LAK",
 }
+_KINDS = frozenset(
+    """dollar dollars pound pounds franc francs rupee rupees yen yuan renminbi peso pesos ruble
+    rubles rouble roubles won lira liras dinar dinars rial rials riyal riyals real reais krona
+    kronor krone kroner crowns koruna zloty zlotys rand rands shekel shekels baht dong rupiah
+    ringgit hryvnia forint naira dirham dirhams kip""".split()
+)
+_CODES = frozenset(word for word in _WORDS if len(word) == 3 and _WORDS[word] == word.upper())
 
 
 def parse_money(text: str) -> Money | None:
@@ -92,8 +179,8 @@ def find_money(text: str) -> list[Span[Money]]:
 
 
 def _match_money(tokens: Tokens, i: int) -> tuple[Money, int] | None:
-    sign = _SIGNS.get(word_at(tokens, i), "")
-    number = match_number(tokens, i + 1 if sign else i, signed=False)
+    sign, start = _before_number(tokens, i)
+    number = match_number(tokens, start, signed=False)
     if number is None and word_at(tokens, i) in ("a", "an"):
         unit = _unit_at(tokens, i + 1)
         return (Money(1, unit[0]), unit[1]) if unit else None
@@ -103,11 +190,17 @@ def _match_money(tokens: Tokens, i: int) -> tuple[Money, int] | None:
     if value < 1 and word_at(tokens, end) in ("a", "an"):
         end += 1  # "half a euro"
     if sign:
-        return Money(plain(value), sign), end
+        code, scale = sign
+        return Money(plain(value * scale), code), end
+    if word_at(tokens, end) == "-" and word_at(tokens, end + 1) in (*_CHANGE, *_WORDS):
+        end += 1  # "a 12-cent stamp"
     if word_at(tokens, end) in _CHANGE:
         currency = _CHANGE[tokens[end].text][0]
         lone_p = tokens[end].text == "p" and not tokens[end].glued
         return None if lone_p else (Money(plain(value / 100), currency), end + 1)
+    millions = word_at(tokens, end)
+    if millions[:1] == "m" and millions[1:] in _CODES:
+        return Money(plain(value * 1_000_000), _WORDS[millions[1:]]), end + 1
     unit = _unit_at(tokens, end)
     if unit is None:
         return None
@@ -118,11 +211,29 @@ def _match_money(tokens: Tokens, i: int) -> tuple[Money, int] | None:
     return Money(plain(value), unit[0]), unit[1]
 
 
+def _before_number(tokens: Tokens, i: int) -> tuple[tuple[str, int] | None, int]:
+    """The currency before a number and its factor, with the place of the number: "$", "us $",
+    "c $", "eur", "meur" (millions)."""
+    word, follow = word_at(tokens, i), word_at(tokens, i + 1)
+    if word in _SIGNS:
+        return (_SIGNS[word], 1), i + 1
+    if follow == "$" and word in ("c", "ca", "a", "au", "us", "nz", "hk", "s"):
+        dollars = {"c": "CAD", "ca": "CAD", "a": "AUD", "au": "AUD", "nz": "NZD", "hk": "HKD"}
+        return (dollars.get(word, "USD" if word == "us" else "SGD"), 1), i + 2
+    if follow[:1].isdecimal() and word in _CODES and word not in ("try", "cop", "ron", "all"):
+        return (_WORDS[word], 1), i + 1
+    if follow[:1].isdecimal() and word[:1] == "m" and word[1:] in _CODES:
+        return (_WORDS[word[1:]], 1_000_000), i + 1
+    return None, i
+
+
 def _unit_at(tokens: Tokens, i: int) -> tuple[str, int] | None:
     """The currency and the index after it: "dollars", "us dollars", "€"."""
     word = word_at(tokens, i)
-    if word in _NATIONS and word_at(tokens, i + 1) in (*_WORDS, "crowns", "kroner", "krone"):
-        return _NATIONS[word], i + 2
+    for length in (2, 1):
+        nation = " ".join(token.text for token in tokens[i : i + length])
+        if nation in _NATIONS and word_at(tokens, i + length) in _KINDS | _WORDS.keys():
+            return _NATIONS[nation], i + length + 1
     code = _WORDS.get(word, "") or _SIGNS.get(word, "")
     return (code, i + 1) if code else None
 

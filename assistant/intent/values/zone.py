@@ -12,6 +12,7 @@ import zoneinfo
 from functools import cache
 
 from assistant.intent.values.number import parse_number
+from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import fold
 from assistant.intent.values.zone_names import NAMES_BY_ZONE, REGIONS
 
@@ -38,6 +39,47 @@ def parse_zone(text: str) -> str | None:
     while (shorter := _ENDS.sub("", said)) != said:
         said = shorter
     return _at_offset(said) or _named(said)
+
+
+def find_zones(text: str) -> list[Span[str]]:
+    """All zones in a sentence, by their name or offset: "new york time", "5 pm pst"."""
+    words = [(match.group(), *match.span()) for match in _WORD.finditer(fold(text))]
+    spans: list[Span[str]] = []
+    i = 0
+    while i < len(words):
+        for length in range(min(_LONGEST_ZONE, len(words) - i), 0, -1):
+            said = " ".join(word for word, _, _ in words[i : i + length])
+            zone = _zone_of(said)
+            if zone is not None:
+                spans.append(Span(words[i][1], words[i + length - 1][2], zone))
+                i += length - 1
+                break
+        i += 1
+    return spans
+
+
+_WORD = re.compile(r"(?:utc|gmt) ?[+-] ?\d{1,2}h?|[^\W\d_]+(?:'[^\W\d_]+)*")
+_LONGEST_ZONE = 5
+"""Words."""
+_LETTERS = re.compile(
+    r"(?:[ecmp](?:s|d|ds)?t|ak[sd]t|hst|[ac]est|cet|eet|wet|bst|ist|jst|msk|utc|gmt)$"
+)
+
+
+def _zone_of(said: str) -> str | None:
+    """The zone when the words surely name one: not "paris" and not "time" alone."""
+    offset = _at_offset(said.removesuffix("h"))
+    marked = _ENDS.sub("", said) != said and " " in said
+    if offset is not None or not (marked or _LETTERS.match(said)):
+        return offset
+    return _named(_SHORT_ZONES.get(said, "")) or parse_zone(said)
+
+
+_SHORT_ZONES = {
+    f"{letter}{middle}t": name
+    for letter, name in (("p", "pacific"), ("e", "eastern"), ("c", "central"), ("m", "mountain"))
+    for middle in ("", "ds")
+}
 
 
 def known_places() -> tuple[str, ...]:

@@ -38,6 +38,23 @@ RIGHT = [
     row("OrdinalModel", "the next song", valued("current+1")),
     row("TemperatureModel", "19 degrees", {"Resolution": {"value": "19", "unit": "Degree"}}),
     row("BooleanModel", "yep", valued(True)),
+    row(
+        "CurrencyModel",
+        "five euros",
+        {"Resolution": {"value": "5", "unit": "Euro", "isoCurrency": "EUR"}},
+    ),
+    row("CurrencyModel", "40 cents", {"Resolution": {"value": "40", "unit": "Cent"}}),
+    row("AgeModel", "she is 4 years old", {"Resolution": {"value": "4", "unit": "Year"}}),
+    row("DimensionModel", "5 ft 6 in", {"Resolution": {"value": "5.5", "unit": "Foot"}}),
+    row("PercentModel", "12 %", valued("12%")),
+    row("NumberRangeModel", "between 2 and 6", valued("[2,6)")),
+    row("NumberRangeModelExperimentalMode", "between 2 and 6", valued("[2,6]")),
+    row("OrdinalModelSuppressExtendedTypes", "the 2nd, the last", valued("2")),
+    row(
+        "TimeZoneParser",
+        "5 pm pst",
+        {"Value": {"TimeZoneResolution": {"UtcOffsetMins": -480}}},
+    ),
     row("DurationParser", "for 9 min", {"Value": {"FutureResolution": {"duration": "540"}}}),
     row("DurationExtractor", "wait 9 min", {"Start": 5, "Length": 5}),
     row("TimeParser", "at 5 am", {"Value": {"FutureResolution": {"time": "05:00:00"}}}),
@@ -71,6 +88,13 @@ WRONG = [
     row("NumberModel", "plates", valued("1")),
     row("OrdinalModel", "the last song", valued("end-1")),
     row("BooleanModel", "yep", valued(False)),
+    row("NumberRangeModel", "between 2 and 6", valued("[2,6]")),
+    row("PercentModel", "12 %", valued("13%")),
+    row(
+        "CurrencyModel",
+        "five euros",
+        {"Resolution": {"value": "5", "unit": "Dollar", "isoCurrency": "USD"}},
+    ),
     row("DurationExtractor", "wait 9 min", {"Start": 5, "Length": 3}),
     row("SetParser", "every tuesday", {"Value": {"Timex": "XXXX-WXX-3"}}),
     row("DateTimeModel", "tomorrow", resolved("date", {"value": "2026-03-12"})),
@@ -86,7 +110,7 @@ WRONG = [
     row("DatePeriodExtractor", "rain this weekend", {"Start": 10, "Length": 7}),
 ]
 OUTSIDE = [
-    row("CurrencyModel", "five euros", valued("5")),
+    row("PhoneNumberModel", "call 5551234", valued("5551234")),
 ]
 
 
@@ -103,11 +127,11 @@ def test_rows_that_are_wrong(given: dict[str, Any]) -> None:
 def test_what_is_not_judged_is_counted_apart_with_the_reason() -> None:
     figures = score([*RIGHT, *WRONG, *OUTSIDE])
     assert figures["n"] == len(RIGHT) + len(WRONG)
-    assert figures["outside"] == {"CurrencyModel": {"model": 1}}
+    assert figures["outside"] == {"PhoneNumberModel": {"model": 1}}
     assert figures["models"]["NumberModel"] == {"n": 5, "accuracy": 0.4}
     shown = table(figures)
     assert "NumberModel" in shown
-    assert "CurrencyModel: model 1" in shown
+    assert "PhoneNumberModel: model 1" in shown
 
 
 def test_no_row_gives_no_accuracy() -> None:
