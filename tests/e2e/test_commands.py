@@ -39,7 +39,8 @@ def assistant(
         [sys.executable, "-m", "assistant", *args],
         cwd=ROOT,
         input=stdin,
-        env={**os.environ, **(env or {})},
+        # sound of answers that nobody named a folder for stays in the test's own
+        env={**os.environ, "TMPDIR": str(Path(os.environ["XDG_STATE_HOME"]).parent), **(env or {})},
         capture_output=True,
         text=True,
         encoding="utf-8",
