@@ -388,6 +388,7 @@ def test_lost_sound_is_told_once_and_not_spoken(room: Make) -> None:
     r = room(["what time is it"], cfg=NO_FOLLOWUP)
     for n in (300, 420, 500):
         r.source.overruns = n
+        r.log.wait(Trouble, code="audio.overload")
         r.command()
         r.log.wait(TurnEnded, count=n // 200)
     told = [e for e in r.log.of(Trouble) if e.code == "audio.overload"]
