@@ -164,8 +164,9 @@ std::vector<int32_t> CodeCache::restore(std::string_view bytes) {
   std::memcpy(&magic, bytes.data(), std::min(bytes.size(), sizeof magic));
   if (magic == kHalvesMagic) refuse("is of a cache in 16 bits, not of a quantized one");
   if (magic == (m.before_rope ? kMagic : kBeforeMagic)) {
-    refuse(m.before_rope ? "stores its keys after RoPE (rotated), this one before it (pre_rope)"
-                         : "stores its keys before RoPE (pre_rope), this one after it (rotated)");
+    refuse(m.before_rope
+               ? "has keys after their rotation (rotated), this one before it (pre_rope)"
+               : "has keys before their rotation (pre_rope), this one after it (rotated)");
   }
   if (magic != (m.before_rope ? kBeforeMagic : kMagic) ||
       bytes.size() < sizeof h + sizeof(uint32_t)) {

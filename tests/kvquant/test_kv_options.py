@@ -30,6 +30,7 @@ def test_only_what_was_given_is_passed_on() -> None:
     assert given("static4", "--window", "16") == {"window": 16}
     settings = given("adaptive", "--controller_path", "c.bin", "--budget_bits", "3", "--sinks", "0")
     assert settings == {"controller": "c.bin", "budget_bits": 3.0, "sinks": 0}
+    assert given("static3", "--key_layout", "pre_rope") == {"key_layout": "pre_rope"}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,7 @@ def test_only_what_was_given_is_passed_on() -> None:
     [
         ("fp16", ["--window", "16"], "--window belongs to quantized"),
         ("fp16", ["--sinks", "2"], "--sinks belongs to quantized"),
+        ("fp16", ["--key_layout", "pre_rope"], "--key_layout belongs to quantized"),
         ("fp16", ["--controller_path", "c.bin"], "--controller_path belongs"),
         ("static4", ["--budget_bits", "3"], "--budget_bits belongs to the KV cache adaptive"),
         ("half", [], "'half' is not available; there is fp16"),
@@ -86,6 +88,18 @@ def test_a_text_of_every_kind(
     )
     assert 2 < found["bits_mean"] < 16
     assert found["new_tokens"] > 0
+
+
+def test_keys_from_before_rope_take_the_same_room(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["--model", str(path), "--prompt", "hello the " * 60, "--n", "8", "--max_seq_len", "300"]
+    argv += ["--kv_quant", "static8"]
+    rotated, before = (
+        report(capsys, *argv, "--key_layout", layout) for layout in ("rotated", "pre_rope")
+    )
+    assert rotated["kv_bytes"] == before["kv_bytes"]
+    assert rotated["new_tokens"] == before["new_tokens"]
 
 
 def test_a_budget_is_kept(path: Path, controller: str, capsys: pytest.CaptureFixture[str]) -> None:

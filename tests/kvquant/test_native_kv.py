@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -305,3 +306,72 @@ def test_the_real_model_keeps_its_mind(model_path: Path, kind: str, limit: float
             found = session.generate(tokens, max_new_tokens=5, stop_tokens=())
             assert "4817" in "".join(t.text for t in found)
         assert divergence(both[0], both[1]).mean() < limit
+
+
+def before_rope(wide: Path, kind: str = "static8", **more: Any) -> Engine:
+    return Engine.load(
+        wide, backend="native", n_ctx=300, kv=kind, controller=controller(wide),
+        key_layout="pre_rope", **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["static8", "static4", "adaptive"])
+def test_keys_from_before_rope_answer_as_the_reference_does(wide: Path, kind: str) -> None:
+    tokens = ids(200)
+    with (
+        before_rope(wide, kind, budget_bits=5) as engine,
+        Engine.load(
+            wide, backend="reference", n_ctx=300, kv=kind, controller=controller(wide),
+            key_layout="pre_rope", budget_bits=5,
+        ) as plain,
+    ):  # fmt: skip
+        native, other = engine.session(), plain.session()
+        assert divergence(logits_of(native, tokens), logits_of(other, tokens)) < 0.02
+
+
+def test_keys_from_before_rope_are_cut_forked_moved_and_kept(wide: Path) -> None:
+    with before_rope(wide, slide=True) as engine:
+        tokens = ids(250)
+        session, other = engine.session(), engine.session()
+        session.prefill(tokens[:180])
+        copy = session.fork()
+        restored = engine.session()
+        restored.restore(session.snapshot())
+        for one in (session, copy, restored):
+            one.prefill(tokens)
+        assert session.logits().tolist() == copy.logits().tolist() == restored.logits().tolist()
+        session.prefill([*tokens[:100], 7, 8])
+        other.prefill([*tokens[:100], 7, 8])
+        assert divergence(session.logits()[None], other.logits()[None]) < 0.01
+        # Longer than the context: the oldest go, and it goes on.
+        text = list(copy.generate(tokens, max_new_tokens=120, sampling=Sampling(seed=1),
+                                  stop_tokens=()))  # fmt: skip
+        assert len(text) == 120
+
+
+def test_a_snapshot_of_the_other_layout_is_named(wide: Path) -> None:
+    with (
+        before_rope(wide) as engine,
+        Engine.load(wide, backend="native", n_ctx=300, kv="static8",
+                    controller=controller(wide)) as usual,
+    ):  # fmt: skip
+        one, other = engine.session(), usual.session()
+        one.prefill(ids(100))
+        other.prefill(ids(100))
+        with pytest.raises(SnapshotError, match=r"before their rotation \(pre_rope\), this one after it"):
+            other.restore(one.snapshot())
+        with pytest.raises(SnapshotError, match=r"after their rotation \(rotated\), this one before it"):
+            one.restore(other.snapshot())
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout", "words"),
+    [
+        ("static4", "sideways", "one of rotated, pre_rope, not 'sideways'"),
+        ("static4", None, "one of rotated, pre_rope, not None"),
+        ("fp16", "pre_rope", "fp16 stores its keys rotated"),
+    ],
+)
+def test_layouts_that_cannot_be(wide: Path, kind: str, layout: Any, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        Engine.load(wide, backend="native", kv=kind, key_layout=layout)
