@@ -12,11 +12,17 @@ from assistant.skills.home.skill import HomeSkill
 from assistant.state import State
 from tests.assistant.skills.clocks import FakeClock
 from tests.assistant.skills.house import House, living_in
+from tests.patience import PATIENCE_S
 
 
 def due(house: House) -> list[str]:
     """Time has passed: what the thread would do now, and what is told of it."""
-    later(house).run_due()
+    looking = later(house)
+    # what it has begun by itself is done first
+    looking.close()
+    if looking._thread is not None:
+        looking._thread.join(PATIENCE_S)
+    looking.run_due()
     return house.registry.notices(house.turn())
 
 
