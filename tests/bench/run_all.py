@@ -3,8 +3,8 @@
     .venv/bin/python tests/bench/run_all.py --data DIR --out docs/benchmarks.md
 
 Each benchmark is a command of its own that ends in one line of JSON, and has a section in the
-file; sections that are not run stay as they are. Without DIR those that need the public data are
-left out.
+file. Of a section only what stands between the two marks is replaced, at its end where there are
+none yet: what was written by hand stays. Without DIR those that need the public data are left out.
 """
 
 from __future__ import annotations
@@ -24,16 +24,44 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import machine
-from engine_tables import Result, engine, process, quality, rows
+from assistant_tables import (
+    facts,
+    grammar,
+    heads,
+    kernels,
+    latency,
+    phrased,
+    pi5,
+    understood,
+    values,
+    wake,
+    wer,
+)
+from engine_tables import Result, engine, process, quality
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def last_line(text: str) -> Result:
+    """What a benchmark prints; a list of rows stands under "rows"."""
+    result = json.loads(text.splitlines()[-1])
+    return result if isinstance(result, dict) else {"rows": result}
+
+
+def summary(text: str) -> Result:
+    """The last line of pytest, without its ornaments."""
+    return {"summary": text.splitlines()[-1].strip("= ")}
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
     """title, what it says, its command (DATA and MODEL are filled in), and its table.
 
-    quick: options that make it take a minute at most.
+    quick: options that make it take a minute at most; long: left out in a quick run.
+    read: the result in what the command prints.
     """
 
     title: str
@@ -41,83 +69,8 @@ class Bench:
     command: tuple[str, ...]
     table: Callable[[Result], str]
     quick: tuple[str, ...] = ()
-
-
-def latency(r: Result) -> str:
-    stages = [
-        f"{stage} | {v['p50']:.0f} | {v['p95']:.0f} | {v['p99']:.0f}"
-        for stage, v in r["ms"].items()
-    ]
-    total = r["ms"]["total"]["p50"]
-    return (
-        f"{r['understood']} of {r['n']} commands were understood. Milliseconds; target for the "
-        f"median total: 1,300 (ratio {total / 1300:.2f}).\n\n"
-        + rows("stage | p50 | p95 | p99", *stages)
-    )
-
-
-def wer(r: Result) -> str:
-    return rows(
-        "what | measured | target",
-        f"word error rate, LibriSpeech test-other ({r['n']} clips, {r['words']} words) | "
-        f"{100 * r['wer']:.1f} % | ≤ 15 %",
-        f"barista orders with a transcript ({r['commands']} clips) | "
-        f"{100 * r['commands_with_text']:.1f} % | ≥ 90 %",
-        f"processor seconds per second of sound | {r['cpu_per_second_of_sound']:.3f} | ",
-    )
-
-
-def values(r: Result) -> str:
-    lines = [
-        f"{model} | {v['n']} | {100 * v['accuracy']:.1f} %"
-        for model, v in r["models"].items()
-        if v["n"]
-    ]
-    return rows(
-        "specification | rows | right", *lines, f"all | {r['n']} | {100 * r['accuracy']:.1f} %"
-    )
-
-
-def pi5(r: Result) -> str:
-    kernels = [
-        f"{name} | {k['unit']} | {k['instructions']:.0f} | {k['cycles']:.0f}"
-        for name, k in r["kernels"].items()
-    ]
-    codes = {t["depth"]: t for t in r["quantized"]}
-    tokens = [
-        f"{t['depth']} | {modelled(t)} | {modelled(codes.get(t['depth']))}" for t in r["tokens"]
-    ]
-    head = (
-        "depth | FP16 cache: MB read | modelled ms/token | 3.5-bit cache: MB read | "
-        "modelled ms/token"
-    )
-    return (
-        f"Modelled at {r['ghz']} GHz, {r['cores']} cores, {r['gb_s']:.0f} GB/s; the range is from "
-        "reading and computing overlapped to one after the other.\n\n"
-        + rows("kernel | unit of work | instructions | cycles", *kernels)
-        + "\n\n"
-        + rows(head, *tokens)
-    )
-
-
-def share(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}"
-
-
-def understood(r: Result) -> str:
-    """A row of ``assistant bench``."""
-    frames = share(r.get("frame_accuracy"))
-    ms = r["ms"]
-    return rows(
-        "rows | right | with all slots | p50 ms | p95 ms",
-        f"{r['n']} | {share(r['accuracy'])} | {frames} | {ms['p50']} | {ms['p95']}",
-    )
-
-
-def modelled(token: Result | None) -> str:
-    if token is None:
-        return " | "
-    return f"{token['megabytes']} | {token['overlapped_ms']:.1f} to {token['in_turn_ms']:.1f}"
+    long: bool = False
+    read: Callable[[str], Result] = last_line
 
 
 PEERED = ("Engine", "Engine as a process")
@@ -133,21 +86,51 @@ BENCHES = [
         "Latency of a spoken command",
         "From the last voiced sample to the first sample of the answer, sound played in real "
         "time; wake word, voice activity, recognition, understanding, action and voice included.",
-        python("tests/bench/bench_latency.py --n 20"),
+        python("-m assistant bench latency --json"),
         latency,
-        ("--n", "5"),
+        ("--limit", "5"),
     ),
     Bench(
         "Hearing",
         "Human speech through the whole pipeline, cut by its own end-of-turn detection.",
-        python("tests/bench/bench_wer.py --data DATA"),
+        python("-m assistant bench wer --data DATA/librispeech --json"),
         wer,
+        ("--limit", "10"),
+    ),
+    Bench(
+        "Hearing of orders",
+        "The same for orders to a coffee maker, of which no words are known.",
+        python("-m assistant bench wer --data DATA/barista-speech --json"),
+        wer,
+        ("--limit", "10"),
+    ),
+    Bench(
+        "Wake word",
+        "Recordings of wake words by people, without and with a kitchen's noise at 10 dB, and of "
+        "other short phrases.",
+        python(
+            "-m assistant bench wake --data DATA/wake-words --json "
+            "--noise DATA/noise-rir/kitchen_a.flac --snr 10"
+        ),
+        wake,
+    ),
+    Bench(
+        "False wakes on speech",
+        "People who read books.",
+        python("-m assistant bench wake --data DATA/librispeech --json"),
+        wake,
+    ),
+    Bench(
+        "False wakes on noise",
+        "A kitchen, music, machines, quiet rooms.",
+        python("-m assistant bench wake --data DATA/noise-rir --json"),
+        wake,
     ),
     Bench(
         "Values",
         "Numbers, durations, times and dates of a public specification (recognizers-text), "
         "one moment or value a row.",
-        python("tests/bench/bench_values.py --data DATA/recognizers-text"),
+        python("-m assistant bench values --data DATA/recognizers-text --json"),
         values,
     ),
     Bench(
@@ -158,11 +141,34 @@ BENCHES = [
         understood,
     ),
     Bench(
+        "Time of the sentences of the skills",
+        "All sentences of the intent tests and lines of talk, each the median of five, warm.",
+        python("tests/bench/bench_grammar.py"),
+        grammar,
+        ("--repeats", "1"),
+    ),
+    Bench(
+        "Free phrasing by heads on the language model",
+        "A head per data set, trained on one part of the rows and measured on the other.",
+        python("tests/bench/bench_heads.py --data DATA"),
+        heads,
+        long=True,
+    ),
+    Bench(
+        "Free phrasing of the own intents",
+        "Sentences of public sets that ask for what it can do, and talk; the shipped head was "
+        "trained on none of them.",
+        python("tests/bench/bench_own_intents.py --data DATA --seed 7"),
+        phrased,
+        ("--per", "1"),
+    ),
+    Bench(
         "Speech to intent",
         "Orders of a coffee maker by more than 50 people, understood from its grammar and example "
         "sentences alone; right is an order with every slot and no other.",
         python("-m assistant bench speech-intent --data DATA/barista-speech --json"),
         understood,
+        ("--limit", "10"),
     ),
     Bench(
         "Speech to intent in a kitchen",
@@ -172,6 +178,37 @@ BENCHES = [
             "--noise DATA/noise-rir/kitchen_a.flac --snr 10"
         ),
         understood,
+        ("--limit", "10"),
+    ),
+    Bench(
+        "Facts",
+        "Questions that the model should answer, cannot know, or that are about the present, in a "
+        "conversation of their own each.",
+        python("tests/bench/bench_facts.py --half held"),
+        facts,
+        long=True,
+    ),
+    Bench(
+        "Facts without the check",
+        "The same with what it is not sure of told too.",
+        python("tests/bench/bench_facts.py --half held --set dialogue.double_check=false"),
+        facts,
+        long=True,
+    ),
+    Bench(
+        "Correctness of the engine",
+        "Against the numpy float32 reference and transformers.",
+        python("-m pytest -q tests/kvquant/test_against_transformers.py"),
+        lambda r: f"{r['summary']}.",
+        long=True,
+        read=summary,
+    ),
+    Bench(
+        "Quantization kernels alone",
+        "The file of the quantization kernels, built by the README's line for this machine.",
+        python("tests/bench/bench_quant_library.py"),
+        kernels,
+        tuple("--rows 256 --cols 256".split()),
     ),
     Bench(
         "Engine",
@@ -205,6 +242,17 @@ BENCHES = [
         ),
     ),
     Bench(
+        "Ways to choose the bits",
+        "The adaptive cache with other policies at the same bits, text fed as prompts.",
+        python(
+            "-m kvquant eval --data DATA --model MODEL --threads 2 --json --windows 3 "
+            "--what kld,ppl --kv static4,static3,adaptive --budgets 3,3.5 --mode prefill "
+            "--policies adaptive,rule,static_table,article,entropy,rarity,variance,random"
+        ),
+        quality,
+        long=True,
+    ),
+    Bench(
         "Engine on a Raspberry Pi 5, modelled",
         "Not measured: cycles of the inner loops as llvm-mca counts them for Neoverse N1, and the "
         "bytes of a token at an assumed memory speed.",
@@ -235,7 +283,7 @@ def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> st
     if done.returncode != 0:
         print(f"  failed with exit code {done.returncode}: {shown}", file=sys.stderr)
         return None
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = bench.read(done.stdout)
     where = (
         f"{datetime.date.today()}, {about['cpu']}, {about['arch']}, {about['cores']} cores, "
         f"Python {about['python']}, load {about['load']} at the start."
@@ -244,9 +292,18 @@ def run(bench: Bench, data: Path | None, peer: str | None, *, quick: bool) -> st
 
 
 def merged(text: str, found: dict[str, str]) -> str:
-    """The file's text with the sections of these titles replaced, new ones at its end."""
+    """The file's text with what was measured in the sections of these titles, new ones at its end.
+
+    Only what is between the marks of a section is replaced.
+    """
     head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
-    sections = dict(part.split("\n", 1) for part in parts) | found
+    sections = dict(part.split("\n", 1) for part in parts)
+    for title, body in found.items():
+        block = f"{BEGIN}\n\n{body.strip()}\n\n{END}"
+        before, begin, rest = sections.get(title, "").partition(BEGIN)
+        after = rest.partition(END)[2] if begin else ""
+        kept = [part.strip() for part in (before, block, after)]
+        sections[title] = "\n\n".join(part for part in kept if part)
     return (
         head.strip()
         + "".join(f"\n\n## {title}\n\n{body.strip()}" for title, body in sections.items())
@@ -276,6 +333,9 @@ def main() -> int:
         needs_data = any("DATA" in part for part in bench.command)
         if needs_data and (args.data is None or not args.data.is_dir()):
             print(f"{bench.title}: left out, the public data is not here", file=sys.stderr)
+            continue
+        if bench.long and args.quick:
+            print(f"{bench.title}: left out, it takes long", file=sys.stderr)
             continue
         print(f"{bench.title} …", file=sys.stderr, flush=True)
         found = run(bench, args.data, args.peer, quick=args.quick)
