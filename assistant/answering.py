@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assistant.ahead import Ahead
 from assistant.config import Config
 from assistant.dialogue.manager import Answer, Manager
 from assistant.errors import AssistantError
@@ -59,8 +60,13 @@ class Answering:
         emit: Callable[[Event], None],
         record: Callable[[int, Speech], None] | None = None,
         keep_audio: Callable[[int, Heard], None] | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
-        """record: receives the sound of each answer; keep_audio: the utterance itself."""
+        """record: receives the sound of each answer; keep_audio: the utterance itself.
+
+        ahead: has perhaps begun an answer.
+        """
+        self._ahead = ahead
         self._words = cfg.wake.words
         self._min_confidence = cfg.asr.min_confidence
         self._manager = manager
@@ -87,9 +93,11 @@ class Answering:
     def _take(self, turn: Turn, heard: Heard, reason: str, on_answer: Callable[[], None]) -> Done:
         assert heard.hypothesis is not None
         hypothesis = heard.hypothesis.result()
+        text = self._without_wake(turn, heard, hypothesis.text)
+        if self._ahead is not None:
+            self._ahead.settle(text)
         if turn.cancel.is_set():
             return Done("stopped")
-        text = self._without_wake(turn, heard, hypothesis.text)
         if not text and turn.wake_word and (hypothesis.text or heard.includes_wake):
             return Done(LISTEN_AGAIN)
         if self._keep_audio is not None:

@@ -78,6 +78,8 @@ class TurnConfig(Section):
     """The wake word interrupts the answer."""
     stop_word: bool = True
     """A bare "stop" ends speech and ringing without the wake word."""
+    think_ahead: bool = True
+    """Begins an answer to talk in the silence that may be the end of the turn."""
 
 
 class AsrConfig(Section):

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -80,6 +81,16 @@ class _Peeked:
     only_wake: bool
 
 
+class Thinking(Protocol):
+    """What may be begun while the turn may still go on."""
+
+    def begin(self, text: str, cancel: threading.Event) -> None:
+        """The turn may end with this text."""
+
+    def drop(self) -> None:
+        """It does not."""
+
+
 class Listener:
     """Hears one utterance after each ``begin``. Called from one thread."""
 
@@ -121,6 +132,7 @@ class Listener:
         self._taken_to = 0
         self._no_speech_ms = FOR_EVER_MS
         self._vocabulary: Sequence[str] = ()
+        self._thinking: Thinking | None = None
 
     def _forget(self) -> None:
         self._includes_wake = False
@@ -205,6 +217,7 @@ class Listener:
         wake_word: str = "",
         vocabulary: Sequence[str] = (),
         cancel: threading.Event | None = None,
+        thinking: Thinking | None = None,
     ) -> None:
         """Listens from now on.
 
@@ -213,8 +226,10 @@ class Listener:
             wake_word: set when the wake word has just been heard.
             vocabulary: words and phrases that are likely now.
             cancel: set when nobody wants the words any more, even after their end.
+            thinking: told of words that may be all and are no whole command.
         """
         self.cancel()
+        self._thinking = thinking
         self._cancel = cancel or threading.Event()
         self._turn = turn
         self._wake_word = wake_word
@@ -277,7 +292,12 @@ class Listener:
         if self._recognition is not None:
             self._recognition.drop()
             self._recognition = None
+            self._think_no_more()
         self._forget()
+
+    def _think_no_more(self) -> None:
+        if self._thinking is not None:
+            self._thinking.drop()
 
     def close(self) -> None:
         """Ends the recogniser's thread and frees the model."""
@@ -338,6 +358,7 @@ class Listener:
     def _resume(self) -> None:
         self._pausing = False
         self._peek = None
+        self._think_no_more()
         held, self._held = self._held, []
         for samples in held:
             self._keep(samples)
@@ -361,6 +382,8 @@ class Listener:
             return
         self._emit(PartialTranscript(turn=self._turn, text=peeked.text))
         self._segmenter.hint = peeked.completeness
+        if self._thinking is not None and peeked.completeness in ("unknown", "long"):
+            self._thinking.begin(peeked.text, self._cancel)
 
     def _end(self, decision: Decision, frame: Frame) -> Heard:
         last_voiced = self._segmenter.last_voiced

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from assistant.ahead import Ahead
 from assistant.announcements import Announcements
 from assistant.answering import LISTEN_AGAIN, Answering, Done, Turn
 from assistant.asr.base import Hypothesis
@@ -96,6 +97,7 @@ class Pipeline:
             on_deaf=self._deaf,
             on_recovered=self._chime_later,
         )
+        self._ahead = Ahead(manager, speaker) if cfg.turn.think_ahead else None
         self._answering = Answering(
             cfg,
             manager=manager,
@@ -103,6 +105,7 @@ class Pipeline:
             emit=bus.emit,
             record=record,
             keep_audio=keep_audio,
+            ahead=self._ahead,
         )
         self._turn = Turn(0, threading.Event())
         self._turns = 0
@@ -146,6 +149,8 @@ class Pipeline:
             self.speaker.interrupt(self._turn.cancel)
             self._worker.stop()
             self.listener.cancel()
+            if self._ahead is not None:
+                self._ahead.close()
             self._devices.stop()
             self._set_state("stopped")
 
@@ -302,6 +307,7 @@ class Pipeline:
             wake_word=turn.wake_word,
             vocabulary=self.manager.vocabulary(),
             cancel=turn.cancel,
+            thinking=self._ahead,
         )
         self.bus.emit(MicrophoneOpened(turn=turn.number, reason=reason))
         self._open_reason = reason

@@ -7,6 +7,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from assistant.audio.base import AudioSink
@@ -15,7 +16,7 @@ from assistant.errors import AssistantError, TtsError
 from assistant.events import Event, Reply, SpeakingEnded, SpeakingStarted, Trouble
 from assistant.tts.base import Speech, Voice
 from assistant.tts.pauses import pause_after, silence
-from assistant.tts.text import Chunk, SpokenStream
+from assistant.tts.text import Chunk, SpokenStream, spoken_chunks
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class Speaker:
         self.alive: Callable[[], None] = lambda: None
         """Called for every piece of sound that went out: who speaks is not stuck."""
         self._recent: deque[str] = deque(maxlen=RECENT_CHUNKS)
+        self._prepared: tuple[str, float, Future[list[Speech]]] | None = None
         self._lock = threading.Lock()
         self._speaking: threading.Event | None = None
         """The ``cancel`` of what sounds now; None when whoever cut it has seen to the sink."""
@@ -128,6 +130,18 @@ class Speaker:
             raise failure
         return Said(text=" ".join(spoken), interrupted=interrupted)
 
+    def prepare(self, text: str, speed: float) -> None:
+        """Has the voice ready for an answer that may begin with this sentence; nothing sounds."""
+        chunk = next(iter(spoken_chunks(text)), None)
+        if chunk is None:
+            return
+        sound: Future[list[Speech]] = Future()
+        self._prepared = (chunk.spoken, speed, sound)
+        try:
+            sound.set_result(list(self.voice.synthesize(chunk.spoken, speed=speed)))
+        except Exception as error:
+            sound.set_exception(error)
+
     def play(self, speech: Speech) -> None:
         """Queues a sound such as a chime and returns at once."""
         self.sink.write(speech.samples, speech.rate)
@@ -180,8 +194,12 @@ class Speaker:
         return not heard
 
     def _synthesize(self, chunk: Chunk, turn: int) -> Iterator[Speech]:
+        prepared, self._prepared = self._prepared, None
         try:
-            yield from self.voice.synthesize(chunk.spoken, speed=self.speed)
+            if prepared is not None and prepared[:2] == (chunk.spoken, self.speed):
+                yield from prepared[2].result()
+            else:
+                yield from self.voice.synthesize(chunk.spoken, speed=self.speed)
         except Exception as error:
             if not isinstance(error, TtsError):
                 log.exception("the voice failed")

@@ -23,7 +23,7 @@ LAYERS: list[set[str]] = [
     {"skills"},
     {"dialogue"},
     {"worker", "recognition", "overload", "speaking", "inbox", "announcements"},
-    {"listening", "devices"},
+    {"listening", "devices", "ahead"},
     {"ringing", "answering", "expected"},
     {"pipeline"},
     {"assembly", "report"},

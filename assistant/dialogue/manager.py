@@ -11,6 +11,7 @@ from datetime import datetime
 
 from assistant.dialogue.context import Context, Done
 from assistant.dialogue.ellipsis import in_full
+from assistant.dialogue.foreseen import Foreseen, Topic
 from assistant.dialogue.history import History, refers_back
 from assistant.dialogue.honesty import honest
 from assistant.dialogue.itself import about_itself
@@ -109,16 +110,20 @@ class Manager:
         self._utterance = ""
         self._use_log = use_log
         self._answered: tuple[int, Answer] | None = None
+        self._foreseen: Foreseen | None = None
         self.talk_error: AssistantError | None = None
 
     def respond(self, text: str, *, turn: int, cancel: threading.Event) -> Answer:
         """Understands and acts; the text of the answer is generated as it is read."""
         self._utterance = text
-        answer = self._respond(text, turn, cancel)
+        foreseen, self._foreseen = self._foreseen, None
+        answer = self._respond(text, turn, cancel, foreseen)
         self._answered = turn, answer
         return answer
 
-    def _respond(self, text: str, turn: int, cancel: threading.Event) -> Answer:
+    def _respond(
+        self, text: str, turn: int, cancel: threading.Event, foreseen: Foreseen | None
+    ) -> Answer:
         if not self.meaningful(text):
             return self._plain(turn, NONE, NOT_HEARD, "not_heard")
         done = self._context.done
@@ -140,24 +145,69 @@ class Manager:
         # it leaves the last command in place, as courtesy does
         if fitting := fitting or self._refrained(text):
             return self._plain(turn, TALK, fitting, "answered")
-        exchanges = self._history.exchanges()
-        text = in_full(text, exchanges[-1].user if exchanges else "")
-        facts = self._facts(text)
+        text = self._in_full(text)
         # a request that fails is no other matter: the next one may be about the last command
         if refusal := unable(text, self._registry.skills):
             return self._plain(turn, NONE, refusal, "not_understood")
+        topic = self._topic(text)
         self._context.talked()
-        if known := about_itself(text, area=self._registry.area, done=doings):
+        if known := self._known(text, doings):
             return self._plain(turn, TALK, known, "answered")
-        if asks_about_oneself(text):
-            told = recall(text, exchanges)
-            return self._plain(turn, TALK, told or NOT_TOLD, "answered")
         if self._llm is None:
             return self._plain(turn, NONE, NOT_UNDERSTOOD, "not_understood")
         talk = Intent(TALK, score=0.0, source="dialogue")
         self._matched(turn, talk)
-        pieces = self._talk(self._llm, text, facts, done, turn, cancel)
+        if foreseen is None or not foreseen.is_about(topic):
+            generated = self._generated(self._llm, topic, cancel)
+        else:
+            generated = iter(foreseen)
+        pieces = self._talk(generated, topic, done, turn, cancel)
         return Answer(intent=talk, pieces=pieces)
+
+    def _in_full(self, text: str) -> str:
+        exchanges = self._history.exchanges()
+        return in_full(text, exchanges[-1].user if exchanges else "")
+
+    def _known(self, text: str, doings: str) -> str:
+        """What can be told about itself and about the user; "" for any other matter."""
+        if known := about_itself(text, area=self._registry.area, done=doings):
+            return known
+        if asks_about_oneself(text):
+            return recall(text, self._history.exchanges()) or NOT_TOLD
+        return ""
+
+    def _topic(self, text: str) -> Topic:
+        # A small model repeats what it sees; earlier turns are shown only where they are meant.
+        shown = self._history.exchanges() if refers_back(text) else ()
+        return Topic(text, self._facts(text), tuple(shown))
+
+    def foresee(self, text: str, cancel: threading.Event) -> Foreseen | None:
+        """The answer to talk that ``respond`` would give, not begun yet; None for other matters.
+
+        Does nothing and tells nobody; what it finds out about the text is only found faster
+        later. ``respond`` to the same text goes on with it. cancel: ends what was begun.
+        """
+        text = self.repaired(text)
+        if self._llm is None or self.talk_error is not None or not self.meaningful(text):
+            return None
+        done = self._context.done
+        doings = done.outcome.reply if done is not None else ""
+        fitting = small_talk(text, self._now(), doings)
+        if self._reader.read(text, guess=not fitting) is not None:
+            return None
+        if fitting or self._context.question is not None or self._refrained(text):
+            return None
+        text = self._in_full(text)
+        if unable(text, self._registry.skills) or self._known(text, doings):
+            return None
+        topic = self._topic(text)
+        self._foreseen = Foreseen(topic, self._generated(self._llm, topic, cancel), cancel)
+        return self._foreseen
+
+    def forget(self, foreseen: Foreseen) -> None:
+        """It is not what the turn has ended with."""
+        if self._foreseen is foreseen:
+            self._foreseen = None
 
     def _refrained(self, text: str) -> str:
         """What to say to "don't turn on the light"; "" where that is no command."""
@@ -297,19 +347,15 @@ class Manager:
 
     def _talk(
         self,
-        llm: LanguageModel,
-        text: str,
-        facts: tuple[str, ...],
+        generated: Iterator[str],
+        topic: Topic,
         done: Done | None,
         turn: int,
         cancel: threading.Event,
     ) -> Iterator[str]:
         said: list[str] = []
-        # A small model repeats what it sees; earlier turns are shown only where they are meant.
-        history = self._history if refers_back(text) else None
         try:
-            reply = llm.reply(text, facts=facts, history=history, cancel=cancel)
-            for piece in honest(sensible(reply, text)):
+            for piece in generated:
                 if not said and self.talk_error is not None:
                     self._emit(Recovered(turn=turn, code=self.talk_error.code))
                     self.talk_error = None
@@ -324,7 +370,14 @@ class Manager:
         if said == [NONSENSE]:
             self._context.resume(done)
         elif said and not cancel.is_set():
-            self._history.add(text, "".join(said))
+            self._history.add(topic.text, "".join(said))
+
+    def _generated(
+        self, llm: LanguageModel, topic: Topic, cancel: threading.Event
+    ) -> Iterator[str]:
+        history = self._history if topic.exchanges else None
+        reply = llm.reply(topic.text, facts=topic.facts, history=history, cancel=cancel)
+        return honest(sensible(reply, topic.text))
 
     def _facts(self, text: str) -> tuple[str, ...]:
         """What is true now and has to do with the text."""
