@@ -57,7 +57,7 @@ _LIFE = re.compile(
 )
 _ABLE = re.compile(
     r"\bI (?:can|could) (?:also |even )?(?:play|show|call|send|book|order|search|find|look|open"
-    r"|take you|guide you|respond|provide|teach you|suggest a|make|offer|assist|help)\b"
+    r"|take you|guide you|respond|provide|teach you|suggest a|make|offer|assist|help|answer)\b"
     r"|\byou can (?:only )?ask me\b|\byour preferences\b|\bvoice assistant in a\b",
     re.IGNORECASE,
 )

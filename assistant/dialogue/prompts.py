@@ -51,8 +51,9 @@ def concerns(text: str, timers: Sequence[str] = ()) -> frozenset[str]:
     plain = normalize(text)
     words = set(plain.split())
     named = {word for name in timers for word in normalize(name).split()}
+    asks = bool(words & _ASKING) or "tell" in words or text.rstrip().endswith("?")
     found = {
-        "time": not _TIME_WORDS.isdisjoint(words),
+        "time": asks and not _TIME_WORDS.isdisjoint(words),
         "timers": not (_TIMER_WORDS | named).isdisjoint(words),
         "room": _ROOM.search(plain) is not None,
         "done": _DONE.search(plain) is not None,

@@ -53,7 +53,8 @@ _ORDERS: dict[str, tuple[str, ...]] = {
     "home": (
         rf"(?:turn|switch|shut|put) (?:on|off|up|down) {_THE}{_DEVICE}\b",
         r"(?:turn|switch|shut) (?:on|off) (?:the|my|our|all|everything)\b",
-        rf"(?:turn|switch|shut) {_THE}[\w'-]+ (?:on|off)$",
+        rf"(?:turn|switch|shut) {_THE}[\w'-]+ (?:on|off)"
+        r"(?: (?:for|until|till|when|if|at|every)\b.*)?$",
         rf"(?:turn|put) {_THE}{_DEVICE} (?:up|down|on|off)\b",
         rf"(?:the )?(?:[\w-]+ ){{0,2}}{_DEVICE} (?:on|off)$",
         rf"(?:set|change|make|adjust|raise|lower|increase|decrease|reduce|dim|brighten) "

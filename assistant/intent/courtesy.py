@@ -64,7 +64,8 @@ _BOTH = (
 )  # fmt: skip
 _PREFIXES = _phrases(
     *_BOTH,
-    "hey|hi|hello|yo *|there|you", "good morning|afternoon|evening|day", "listen|like",
+    "hey|hi|hello|yo *|there|you", "good morning|afternoon|evening|day|night", "listen|like",
+    "goodnight|night_night",
     "and *|then|also", "also|then|well|so|now|just|actually|basically|yeah|yes|great|perfect|cool",
     "i mean", "you know what", "let us|me see", "excuse|pardon me",
     "sorry *|to_bother_you *|but", "quick question", "assistant|computer",

@@ -49,6 +49,7 @@ _AND_AT = re.compile(
     r"(?:alarm )?(?:set )?(?:to go off )?(?:(?:at|for) )?| then )"
 )
 _AND_LENGTH = re.compile(r" and (?!(?:a )?(?:half|quarter)\b|three quarters)(?:(?:one )?for )?")
+_ONE_FOR = re.compile(r"^(?:one )?(?:for|of) ")
 _UNITS = frozenset("second sec minute min hour hr day".split())
 _ONE_AT = re.compile(r"^(?:both |one (?:for|at) )")
 _HALF = re.compile(r" (?:[ap]m|in the (?:morning|afternoon|evening)|at night)$")
@@ -114,8 +115,10 @@ def lengths(text: str, now: datetime) -> dict[str, Any] | None:
     parts = [one for part in _AND_LENGTH.split(text) for one in _lengths_in_a_row(part.split())]
     if not 2 <= len(parts) <= MAX_TIMES:
         return None
-    unit = parts[-1].rpartition(" ")[2]
-    whole = [part if parse_number(part) is None else f"{part} {unit}" for part in parts]
+    named = [part for part in parts if parse_number(part) is None]
+    # "one for three minutes and one for eight"
+    unit = (parts[-1] if parts[-1] in named else (named or [""])[0]).rpartition(" ")[2]
+    whole = [part if part in named else f"{part} {unit}" for part in parts]
     found = [{"duration": seconds} for part in whole if (seconds := parse_duration(part))]
     return {**found[0], "also": found[1:]} if len(found) == len(parts) else None
 
@@ -128,7 +131,7 @@ def _lengths_in_a_row(words: list[str]) -> list[str]:
         size = len(words)
         while size > 1 and (text := " ".join(words[:size])) and not _is_length(text):
             size -= 1
-        found.append(" ".join(words[:size]).removeprefix("for "))
+        found.append(_ONE_FOR.sub("", " ".join(words[:size])))
         words = words[size:]
     return found
 
@@ -139,7 +142,8 @@ def _is_length(text: str) -> bool:
     # "five minutes ten minutes" is no sum, and in "five minutes ten" a length begins anew
     if len(set(units)) < len(units) or (units and words[-1] not in (*_UNITS, "half")):
         return False
-    return parse_duration(text.removeprefix("for ")) is not None or parse_number(text) is not None
+    text = _ONE_FOR.sub("", text)
+    return parse_duration(text) is not None or parse_number(text) is not None
 
 
 def rule(text: str, now: datetime) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from assistant.errors import SkillError
 from assistant.intent.base import Intent
 from assistant.intent.followup import followup
 from assistant.intent.normalize import normalize, strip_courtesy
+from assistant.intent.slot_types import until
 from assistant.intent.time_slots import day as parse_day
 from assistant.intent.time_slots import somewhere, zone
 from assistant.intent.values.zone import parse_zone
@@ -42,6 +43,7 @@ _HOW_MANY = re.compile(
     r"how many (?P<period>second|minute|hour|day|week|month|year)s (?:is|are) (?:that|it|there)"
     r"(?: (?:away|from now|until then|to go|left|till then|from today))?"
 )
+_TILL = re.compile(r"^(?:until|till|til|to) ")
 NO_SUN = "Sorry, I don't know when the sun rises or sets here."
 
 
@@ -103,8 +105,13 @@ class ClockSkill(Skill):
             return Intent(last.name, {**last.slots, "b": words}) if zone(words, now) else None
         if last.name in ("clock.date", "clock.weekday", "clock.until", "clock.since"):
             on = parse_day(words, now)
-            kept = {k: v for k, v in last.slots.items() if k not in ("day", "date", "until")}
-            return Intent(last.name, {**kept, "date": on}) if on else None
+            kept = {
+                k: v for k, v in last.slots.items() if k not in ("day", "date", "until", "weekday")
+            }
+            if on:
+                return Intent(last.name, {**kept, "date": on})
+            at = until(_TILL.sub("", words), now) if last.name == "clock.until" else None
+            return Intent(last.name, {**kept, **at}) if at and "until" in at else None
         return None
 
     def _time(self, slots: dict[str, Any], now: datetime) -> str:
@@ -170,12 +177,15 @@ class ClockSkill(Skill):
 
     def _weekday(self, slots: dict[str, Any], now: datetime) -> str:
         day, verb = _asked(slots, now)
+        sure = f"{day:%A}".casefold() == slots.get("weekday")
+        answer = ("Yes, " if sure else "No, ") if "weekday" in slots else ""
         if "date" not in slots:
-            return f"{slots.get('day', 'today').capitalize()} {verb} {day:%A}."
+            name = slots.get("day", "today")
+            return f"{answer}{name if answer else name.capitalize()} {verb} {day:%A}."
         said = f"{day:%B} {spoken.ordinal(day.day)}"
         if day.year != now.year:
             said = f"{said}, {day.year},"
-        return f"{said} {verb} a {day:%A}."
+        return f"{answer}{said} {verb} a {day:%A}."
 
     def _until(self, slots: dict[str, Any], now: datetime) -> str:
         unit = slots.get("period", "")

@@ -44,6 +44,7 @@ _HOW = re.compile(
     r"(?P<state>on|off|open|closed|shut|locked|unlocked)(?: (?:now|yet|again|already|right))*$"
 )
 _WHEN = re.compile(r"^(?P<what>.+?) (?:in|after) (?P<length>.+)$")
+_BARE_SWITCH = re.compile(r"^(?:(?:and|then|back) )*(?P<way>on|off)(?: again)?$")
 _FOR_IT = re.compile(r"\b(?:it|that|them|those)\b")
 _SET = re.compile(
     r"^(?:set|turn|make|dim|put|change) (?:it|that|this|them) (?:up |down )?to (.+)$"
@@ -97,7 +98,10 @@ def revise(last: Intent, text: str, resolver: Resolver) -> Intent | None:
     if name not in _KNOWN:
         return None
     if later := _WHEN.match(words):
-        return _later(last, later["what"], parse_duration(later["length"]), resolver)
+        what = _BARE_SWITCH.sub(r"turn it \g<way>", later["what"])
+        kept = _later(last, what, parse_duration(later["length"]), resolver)
+        if kept is not None:
+            return kept
     slots = {key: value for key, value in last.slots.items() if key != "confirmed"}
     read = followup(text)
     if read.kind in ("again", "more", "less"):

@@ -33,7 +33,8 @@ _OF_IT = (
         rf"(?: the list)?{_AGAIN}"
     )),
     ("lists.add", re.compile(
-        rf"(?:put|add) (?:it|that|them|those)(?: back)?(?: (?:on|to) (?:it|the list))?{_AGAIN}"
+        rf"(?:put|add) (?:it|that|them|those|some|one)(?: back)?"
+        rf"(?: (?:on|to) (?:it|the list))?{_AGAIN}"
     )),
 )  # fmt: skip
 _IT = r"(?:it|that|there|that list|the list|this list)"
@@ -113,6 +114,8 @@ def _of_list(last: Intent, text: str) -> Intent | None:
             continue
         if "items" not in found.groupdict():
             return Intent(name, slots)
+        if found["items"] in ("some", "one", "more"):
+            return None
         bare = name == "lists.add" and found.end("items") == len(words)
         if bare and (not words.startswith("add ") or _PHRASE & set(found["items"].split())):
             return None

@@ -68,6 +68,9 @@ def _in_its_place(before: str, words: str) -> str | None:
     """The sum with another part: "and of 120", "what about 20 percent"."""
     for lead in ("what about ", "how about ", "make it ", "make that "):
         words = words.removeprefix(lead)
+    part, off, whole = before.partition(" off ")
+    if off and words.endswith(" off") and _PERCENT.fullmatch(words.removesuffix(" off")):
+        return f"{words} {whole}"
     part, of, whole = before.partition(" of ")
     if not of:
         return None

@@ -68,7 +68,9 @@ _OF_IT = tuple(
         (
             r"(?:is|was) (?:it|that) (?:for |at |in )?(?:the )?(?:am|morning|pm|evening|afternoon"
             r"|today|tonight) or (?:for |at |in )?(?:the )?(?:am|morning|pm|evening|afternoon|night"
-            r"|tomorrow)",
+            r"|tomorrow)"
+            r"|is (?:it|that)(?: alarm| timer)? (?:really |now |still )?(?:set|running|on|active)"
+            r"(?: now)?",
             "timer.when",
         ),
         (r"(?:turn|switch|shut) (?:(?:it|that) off|off (?:it|that))", "timer.cancel"),
@@ -82,7 +84,8 @@ _HALF = re.compile(
     r"|pm|p m|(?:in )?the (?:afternoon|evening)|afternoon|evening|at night|tonight)$"
 )
 _HALF_DAY = re.compile(
-    r"\b(?:[ap] ?m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in|hundred|\d{4}"
+    r"(?:\b|(?<=\d))(?:[ap] ?m|morning|afternoon|evening|night|tonight|noon|midnight|hours|in"
+    r"|hundred|\d{4}"
     r"|(?:1[3-9]|2[0-4]|0\d):\d\d)\b"
 )
 
@@ -142,12 +145,14 @@ def revised(
             return _another(last, (another["rest"] or "").strip(), now)
         if follow.kind == "again":
             return _another(last, "", now)
-        if follow.kind == "also" and _AT.match(rest) and (also := _another(last, f" {rest}", now)):
+        if follow.kind == "also" and _AT.match(rest) and (also := _another(last, rest, now)):
             return also
     if _ALL_OF_THEM.match(rest) and timers:
         kind = timer.kind if timer is not None else last.slots.get("kind", TIMER)
         two = "both" in rest.split()
         return Intent("timer.cancel", {"kind": kind, "which": "both" if two else "all"})
+    if follow.kind == "again" and last.name in ("timer.add", "timer.reduce") and timer is not None:
+        return Intent(last.name, {"id": timer.id, "amount": last.slots["amount"]})
     plain = strip_courtesy(normalize(text))
     if timers and (order := _WHICH_FIRST.match(plain)):
         nearest = sorted((t for t in timers if t.kind != ALARM), key=lambda t: t.left)

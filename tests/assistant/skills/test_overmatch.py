@@ -44,6 +44,7 @@ VALUES = {
     "name": ["pasta", "uncle bob"],
     "named_day": ["friday", "tomorrow's"],
     "number": ["10"],
+    "of_a_kind": ["tea or coffee", "pasta, soup or pizza"],
     "ordinal": ["first", "third"],
     "percent": ["20", "ten percent"],
     "person": ["anna", "mary lou"],
