@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from assistant.home.base import Snapshot
 from assistant.intent.base import Intent
+from assistant.intent.heads.example import Mark
 from assistant.intent.heads.head import Meaning
 from assistant.intent.heads.heads import as_said
 from assistant.intent.home_marks import read_marks
+from assistant.intent.values.duration import find_durations
+from assistant.intent.values.number import find_numbers
 
 
 class Finish:
@@ -24,7 +28,7 @@ class Finish:
 
     def __call__(self, meaning: Meaning, text: str) -> Intent | None:
         """None for what is said to a home that is not there, or lacks what it needs."""
-        intent = as_said(meaning, text)
+        intent = as_said(replace(meaning, marks=with_whole_numbers(meaning.marks, text)), text)
         skill, _, action = intent.name.partition(".")
         if skill != "home":
             return intent
@@ -32,3 +36,18 @@ class Finish:
             return None
         snapshot = self._snapshot() if self._snapshot is not None else Snapshot()
         return intent if read_marks(intent, text, snapshot) is not None else None
+
+
+def with_whole_numbers(marks: tuple[Mark, ...], text: str) -> tuple[Mark, ...]:
+    """The marks, with those that cut a number in two made to hold all of it.
+
+    "half minutes" out of "six and a half minutes" would be another number than was said.
+    """
+    found = []
+    for mark in marks:
+        start, end = mark.start, mark.end
+        for span in (*find_durations(text), *find_numbers(text)):
+            if span.start < end and start < span.end:
+                start, end = min(start, span.start), max(end, span.end)
+        found.append(Mark(start, end, mark.slot))
+    return tuple(found)

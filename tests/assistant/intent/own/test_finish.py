@@ -43,3 +43,18 @@ def test_music_without_a_home() -> None:
     meaning = Meaning("home.HassMediaPause", 0.9)
     assert Finish(None, ("HassMediaPause",))(meaning, "hold the music") is not None
     assert Finish(None, ())(meaning, "hold the music") is None
+
+
+def test_a_number_is_never_cut_in_two() -> None:
+    for text, marked, whole in (
+        ("a timer going eight and a half minutes", "half minutes", "eight and a half minutes"),
+        ("ring in two hours and ten minutes", "ten minutes", "two hours and ten minutes"),
+        ("volume to forty five please", "five", "forty five"),
+        ("ring in ten minutes for tea", "ten minutes", "ten minutes"),
+        ("remind me of tea in ten minutes", "tea", "tea"),
+    ):
+        at = text.index(marked)
+        meaning = Meaning("timer.set", 0.9, (Mark(at, at + len(marked), "value"),))
+        intent = Finish(None)(meaning, text)
+        assert intent is not None
+        assert intent.slots == {"value": whole}
