@@ -21,7 +21,7 @@ def _table(phrases: dict[str, str]) -> dict[tuple[str, ...], Side]:
 _BEFORE = _table(
     {
         "before": "before|earlier than|sooner than|prior to|no later than|not later than|by|until"
-        "|till|til|up to|up until|ending with|ending on|<|less than|in advance of"
+        "|till|til|up to|up until|ending with|ending on|<|in advance of"
         "|any time before|anytime before",
         "until": "before or in|before or on|before or at|on or before|at or before|in or before"
         "|on or earlier than|at or earlier than|earlier than or in|as late as|< =|<="

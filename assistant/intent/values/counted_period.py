@@ -74,7 +74,7 @@ def match_counted(tokens: Tokens, i: int, points: Points) -> Found | None:
         one = unit_at(tokens, at + 1)
         if one is not None and one[0] in ("hour", "minute", "second"):
             counted: _Count | None = _Count(Length().plus(Fraction(1), one[0]), 1, *one)
-        elif one is not None and word_at(tokens, at + 1).endswith("s") and one[0] != "day":
+        elif one is not None and word_at(tokens, one[1] - 1).endswith("s"):
             counted = _Count(Length().plus(Fraction(1), _known(one[0])), 1, *one)
             if one[0] in _ALIGNED or word_at(tokens, at + 1).endswith("'s"):
                 return None

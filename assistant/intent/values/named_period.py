@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from assistant.intent.values.calendar_day import (
-    LAST,
     MONTHS,
     add_months,
     full_year,
@@ -31,34 +30,25 @@ from assistant.intent.values.cardinal import (
     word_at,
 )
 from assistant.intent.values.date import match_day
+from assistant.intent.values.era import (
+    BEFORE_YEAR,
+    DECADES,
+    SEASONS,
+    match_century,
+    match_decade,
+    match_season,
+    year_after,
+    year_ref,
+)
 from assistant.intent.values.feast import FEAST_BEGINS
 from assistant.intent.values.ordinal import ORDINALS, match_ordinal
 from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period, of_day, stretch
 
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_ONLY_SEASONS = ("summer", "winter", "autumn")
 _VERBS = ("may", "march", "mar", "dec", "sep")
 """Months that are words or short forms of something else when they stand alone."""
 _BEFORE_VERB = frozenset(
     """in of since until till by before after during from between to through mid early late end
     for over throughout around""".split()
-)
-_TENS = {
-    "twenties": 20,
-    "thirties": 30,
-    "forties": 40,
-    "fifties": 50,
-    "sixties": 60,
-    "seventies": 70,
-    "eighties": 80,
-    "nineties": 90,
-    "tens": 10,
-    "hundreds": 0,
-    "thousands": 0,
-}
-_BEFORE_YEAR = frozenset(
-    """in of since until till by before after during from between and to through year years for
-    thru or on within throughout end beginning start late early mid the = > <""".split()
 )
 _COMPARED = ("earlier", "later", "sooner", "older", "newer")
 _AFTER_YEAR = frozenset(
@@ -69,7 +59,7 @@ _AFTER_YEAR = frozenset(
 NAMED_BEGIN = frozenset(
     (
         *("the", "month", "year", "cy", "fy", "q", "h", "week", "weekend", "this"),
-        *(*AHEAD, *BEHIND, *HERE, *MONTHS, *_SEASONS, *_TENS, *FEAST_BEGINS),
+        *(*AHEAD, *BEHIND, *HERE, *MONTHS, *SEASONS, *DECADES, *FEAST_BEGINS),
         *(*UNITS, *TEENS, *TENS, *FUSED, *ORDINALS, *SCALES),
     )
 )
@@ -86,9 +76,9 @@ def match_named(tokens: Tokens, i: int, today: date) -> Period | None:
         _match_year(tokens, i, today),
         _match_numeric_month(tokens, i),
         _match_part_of_year(tokens, i, today),
-        _match_season(tokens, i, today),
-        _match_decade(tokens, i, today),
-        _match_century(tokens, i),
+        match_season(tokens, i, today),
+        match_decade(tokens, i, today),
+        match_century(tokens, i),
         _match_week_number(tokens, i, today),
         _match_week_of_day(tokens, i, today),
         _match_nth_week(tokens, i, today),
@@ -122,7 +112,7 @@ def _match_month(tokens: Tokens, i: int, today: date) -> Period | None:
         return None
     name = word_at(tokens, at + bool(relation))
     number, end = month
-    year = _year_after_month(tokens, end, today)
+    year = year_after(tokens, end, today)
     if year is not None and not relation:
         return _month(date(year[0], number, 1), year[1])
     this_year = date(today.year, number, 1)
@@ -139,16 +129,6 @@ def _match_month(tokens: Tokens, i: int, today: date) -> Period | None:
     sure = name not in _VERBS or called or word_at(tokens, i - 1) in _BEFORE_VERB
     sure = sure and word_at(tokens, end) not in ("not", "be", "have", "i")
     return _month(_coming_month(number, today), end, yearless=True, loose=not sure)
-
-
-def _year_after_month(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
-    year = year_at(tokens, i, today)
-    if year is not None:
-        return year
-    if word_at(tokens, i) == "'" and len(word_at(tokens, i + 1)) == 2:
-        short = digits_at(tokens, i + 1)
-        return (full_year(int(short), today), i + 2) if short is not None else None
-    return None
 
 
 def _match_numeric_month(tokens: Tokens, i: int) -> Period | None:
@@ -189,7 +169,7 @@ def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
     if word.isdecimal():
         compared = before == "than" and word_at(tokens, i - 2) in _COMPARED
         compared = compared or (before == "than" and word_at(tokens, i - 3) == "year")
-        sure = before in _BEFORE_YEAR or before == "" or compared
+        sure = before in BEFORE_YEAR or before == "" or compared
         follow = word_at(tokens, i + 1)
         ended = not follow or not tokens[i + 1].is_word or follow in _AFTER_YEAR
         glued = i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].text in "/.:%"
@@ -198,27 +178,13 @@ def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
             plain = len(word) == 4 and 1900 <= int(word) < 2100 and ended and not glued
             return _year(int(word), i + 1, loose=True) if plain else None
         return _year(int(word), i + 1)
-    if before not in _BEFORE_YEAR or not tokens[i].is_word:
+    if before not in BEFORE_YEAR or not tokens[i].is_word:
         return None
     year = year_at(tokens, i, today) if word not in ("of", "in", "the") else None
     if year is None or year[0] < 1000 or word_at(tokens, year[1] - 1) == "year":
         return None
     unit = word_at(tokens, year[1])
     return _year(*year, loose=bool(unit) and unit not in _AFTER_YEAR and unit.isalpha())
-
-
-def _year_ref(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
-    """The year that a part of it belongs to: "of 2016", "next year", "of the year"."""
-    year = _year_after_month(tokens, i, today)
-    if year is not None:
-        return year
-    at = skip(tokens, skip(tokens, i, "of", "in"), "the", "this")
-    word = word_at(tokens, at).removesuffix("'s")
-    if word == "year" and at > i:
-        return today.year, at + 1
-    if word in (*AHEAD, *BEHIND, *LAST) and word_at(tokens, at + 1).startswith("year"):
-        return today.year + (1 if word in AHEAD else -1), at + 2
-    return None
 
 
 def _match_part_of_year(tokens: Tokens, i: int, today: date) -> Period | None:
@@ -229,7 +195,7 @@ def _match_part_of_year(tokens: Tokens, i: int, today: date) -> Period | None:
     if word_at(tokens, i).isdecimal() and len(word_at(tokens, i)) == 4:
         year, at = int(word_at(tokens, i)), skip(tokens, i + 1, "-", "/", ",")
     else:
-        before = _year_ref(tokens, i, today)
+        before = year_ref(tokens, i, today)
         owned = before is not None and word_at(tokens, before[1] - 1) in ("year's", "year")
         if before is not None and owned:
             year, at = before
@@ -239,7 +205,7 @@ def _match_part_of_year(tokens: Tokens, i: int, today: date) -> Period | None:
     months, number, end = part
     lone = months == 6
     if year is None:
-        after = _year_ref(tokens, skip(tokens, end, "-", "/", ","), today)
+        after = year_ref(tokens, skip(tokens, end, "-", "/", ","), today)
         if after is not None:
             year, end, lone = after[0], after[1], False
             yearless = word_at(tokens, end - 1) == "year" and word_at(tokens, end - 2) == "the"
@@ -282,71 +248,6 @@ def _part_at(tokens: Tokens, i: int) -> tuple[int, int, int] | None:
     return months, int(place.value) if place else 12 // months, named + 1
 
 
-def _match_season(tokens: Tokens, i: int, today: date) -> Period | None:
-    """Reads "summer", "this spring", "the summer of 2016"; "fall" alone is a verb."""
-    at = skip(tokens, i, "the")
-    relation = word_at(tokens, at)
-    related = relation in (*AHEAD, *BEHIND, *HERE)
-    word = word_at(tokens, at + related)
-    month = _SEASONS.get(word)
-    if month is None:
-        return None
-    end = at + related + 1
-    year = _year_ref(tokens, end, today)
-    this_year = date(today.year, month, 1)
-    if year is not None:
-        first, end = date(year[0], month, 1), year[1]
-        return Period(first, add_months(first, 3), end, "season")
-    if relation in AHEAD:
-        first = this_year if this_year > today else add_months(this_year, 12)
-    elif relation in BEHIND:
-        first = this_year if add_months(this_year, 3) <= today else add_months(this_year, -12)
-    else:
-        ended = add_months(this_year, 3) <= today
-        first = add_months(this_year, 12) if ended and not related else this_year
-    sure = related or at > i or word in _ONLY_SEASONS or word_at(tokens, i - 1) == "in"
-    cycle = "" if related else "year"
-    return Period(first, add_months(first, 3), end, "season", cycle, loose=not sure)  # type: ignore[arg-type]
-
-
-def _match_decade(tokens: Tokens, i: int, today: date) -> Period | None:
-    """Reads "the 2000s", "the 70's", "the nineteen seventies", "the twenty-tens"."""
-    at = skip(tokens, i, "the")
-    text = word_at(tokens, at)
-    years: int | None = None
-    if text.isdecimal() and len(text) in (2, 4) and text.endswith("0"):
-        end = skip(tokens, at + 1, "'")
-        if word_at(tokens, end) != "s" or not tokens[end].glued:
-            return None
-        years, end = int(text), end + 1
-        if len(text) == 2 and not (at > i or word_at(tokens, i - 1) in _BEFORE_YEAR):
-            return None
-    else:
-        head = match_integer(tokens, at)
-        century = int(head.value) * 100 if head and 10 <= head.value < 30 else 0
-        if (head is not None and head.value == 2000) or (
-            head is not None and head.value == 2 and word_at(tokens, head.end) == "thousands"
-        ):
-            century = 2000
-        named = skip(tokens, head.end, "-", "and") if head and century else at
-        tens = _TENS.get(word_at(tokens, named))
-        if tens is None or (named == at and (tens < 20 or at == i)):
-            return None
-        years, end = century + tens, named + 1
-    if years >= 1000:
-        return Period(date(years, 1, 1), date(years + 10, 1, 1), end, "decade")
-    return Period(date(1900 + years, 1, 1), date(1910 + years, 1, 1), end, "decade", "century")
-
-
-def _match_century(tokens: Tokens, i: int) -> Period | None:
-    """Reads "the 15th century"."""
-    place = match_ordinal(tokens, skip(tokens, i, "the"))
-    if place is None or not 2 <= place.value <= 30 or word_at(tokens, place.end) != "century":
-        return None
-    first = 100 * (int(place.value) - 1)
-    return Period(date(first, 1, 1), date(first + 100, 1, 1), place.end + 1, "century")
-
-
 def _week_of_year(year: int, number: int, end: int) -> Period | None:
     try:
         first = date.fromisocalendar(year, number, 1)
@@ -363,7 +264,7 @@ def _match_week_number(tokens: Tokens, i: int, today: date) -> Period | None:
     number = match_integer(tokens, at + 1)
     if number is None or number.value.denominator != 1 or not 1 <= number.value <= 53:
         return None
-    year = _year_ref(tokens, number.end, today) or (today.year, number.end)
+    year = year_ref(tokens, number.end, today) or (today.year, number.end)
     return _week_of_year(year[0], int(number.value), year[1])
 
 
@@ -417,7 +318,7 @@ def _match_nth_week(tokens: Tokens, i: int, today: date) -> Period | None:
     month = month_at(tokens, month_place)
     shift = month_shift(tokens, month_place)
     if month is not None and month_place > at:
-        year = _year_after_month(tokens, month[1], today)
+        year = year_after(tokens, month[1], today)
         first = date(year[0], month[0], 1) if year else _coming_month(month[0], today)
         found = _week_in(first, number, unit)
         end = year[1] if year else month[1]
@@ -427,7 +328,7 @@ def _match_nth_week(tokens: Tokens, i: int, today: date) -> Period | None:
     if shift is not None:
         found = _week_in(add_months(today.replace(day=1), shift[0]), number, unit)
         return found and Period(*found, shift[1], unit)
-    year = _year_ref(tokens, at, today)
+    year = year_ref(tokens, at, today)
     if year is None or unit != "week":
         return None
     last = date(year[0], 12, 28).isocalendar().week

@@ -23,10 +23,12 @@ from assistant.intent.values.day_pair import (
     match_weekdays_of_week,
 )
 from assistant.intent.values.day_part import match_day_part
+from assistant.intent.values.from_now import rest_of_day, to_date
 from assistant.intent.values.hours import HOURS_BEGIN, Hours, half_day, match_part
 from assistant.intent.values.moment import instant
 from assistant.intent.values.named_period import NAMED_BEGIN
-from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period, stretch
+from assistant.intent.values.open_range import open_at, open_range
+from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period
 from assistant.intent.values.points import Point, Points
 from assistant.intent.values.range_value import Range, days, moments
 from assistant.intent.values.span import Span
@@ -92,6 +94,10 @@ def parse_range(text: str, now: datetime, *, day_first: bool = False) -> Range |
         start += 1
 
 
+def _may_begin(word: str) -> bool:
+    return word in _BEGINS or word[:1].isdecimal()
+
+
 class _RangeReader:
     """Reads one text against one ``now``."""
 
@@ -111,11 +117,11 @@ class _RangeReader:
     def longest(self, i: int) -> Found | None:
         """The longest range that begins at token i."""
         word = word_at(self.tokens, i)
-        if not (word in _BEGINS or word[:1].isdecimal()):
+        if not _may_begin(word):
             bound = word in ("at", "on", "in", "<", ">") and before_point(self.tokens, i)
             if not bound or (word == ">" and word_at(self.tokens, i - 1) == "<"):
                 return None
-        if word == "the" and not self._begins(i + 1):
+        if word == "the" and not _may_begin(word_at(self.tokens, i + 1)):
             return None
         try:
             found = [
@@ -125,16 +131,12 @@ class _RangeReader:
                 self._period(i),
                 match_counted(self.tokens, i, self._points),
                 match_lasting(self.tokens, i, self._points),
-                self._rest_of_day(i),
-                self._to_date(i),
+                rest_of_day(self._points, i),
+                to_date(self._points, i),
             ]
         except (OverflowError, ValueError):  # past the calendar's end: no range
             return None
         return max(filter(None, found), key=lambda hit: hit[1], default=None)
-
-    def _begins(self, i: int) -> bool:
-        word = word_at(self.tokens, i)
-        return word in _BEGINS or word[:1].isdecimal()
 
     def _period(self, i: int) -> Found | None:
         edged = self._points.edged_at(i)
@@ -151,64 +153,11 @@ class _RangeReader:
         pair = match_weekdays_of_week(self.tokens, period.end, period)
         if pair is not None:
             return days(*pair, self._now), pair[1].end
-        return (
-            None
-            if period.loose and self._is_doubtful(period, i)
-            else (
-                days(period, None, self._now),
-                period.end,
-            )
-        )
-
-    def _is_doubtful(self, period: Period, i: int) -> bool:
-        """True for months and years that may be other words or numbers; "the year" is none."""
+        # "the week" is this one; other loose words may be no period
         named = period.unit in ("week", "fortnight", "month", "year")
-        return not (named and word_at(self.tokens, i) == "the")
-
-    def _rest_of_day(self, i: int) -> Found | None:
-        """Reads "the rest of the day", "rest of today", "later today"."""
-        at = skip(self.tokens, i, "the")
-        word = word_at(self.tokens, at)
-        if word in ("rest", "remainder"):
-            at = skip(self.tokens, at + 1, "of")
-            at = skip(self.tokens, at, "the", "my", "our", "this", "current")
-            if word_at(self.tokens, at) not in ("day", "today"):
-                return None
-            last = instant(self._today, time(23, 59, 59), self._now)
-            return moments(self._now, last), at + 1
-        if word in ("later", "earlier", "late", "early"):
-            at = skip(self.tokens, at + 1, "in", "on")
-            day = self._points.day_at(at)
-            if day is None or day.unit != "day" or day.loose:
-                return None
-            begin = instant(day.first, time(0), self._now)
-            noon = instant(day.first, time(12), self._now)
-            end = instant(day.stop, time(0), self._now)
-            later = word in ("later", "late")
-            return moments(noon if later else begin, end if later else noon), day.end
-        return None
-
-    def _to_date(self, i: int) -> Found | None:
-        """Reads "to date", "year to date", "ytd"."""
-        tokens, word = self.tokens, word_at(self.tokens, i)
-        end = instant(self._today, time(0), self._now)
-        unit = {"ytd": "year", "mtd": "month"}.get(word, "")
-        if not unit and word in ("year", "month", "quarter", "week"):
-            joint = [
-                token.text for token in tokens[skip(tokens, i + 1, "-") :][:3] if token.text != "-"
-            ]
-            unit = word if joint[:2] == ["to", "date"] else ""
-        if unit:
-            stretched = stretch(unit, self._today, 0)
-            assert stretched is not None
-            at = i + 1
-            while at < len(tokens) and len(word) > 3 and tokens[at - 1].text != "date":
-                at += 1
-            return Range(instant(stretched[0], time(0), self._now), end, end, True, False), at
-        glued = word_at(tokens, i - 1) in ("up", "-", "out", "a")
-        if word in ("to", "till") and word_at(tokens, i + 1) == "date" and not glued:
-            return Range(None, end, end, True, False), i + 2
-        return None
+        if period.loose and not (named and word_at(self.tokens, i) == "the"):
+            return None
+        return days(period, None, self._now), period.end
 
     # hours of a day
 
@@ -322,11 +271,8 @@ class _RangeReader:
         connector = word_at(self.tokens, first.end)
         if connector not in TO and not (connector == "and" and opener == "between"):
             return None
-        after = first.end + 1
-        if connector == "up" and word_at(self.tokens, after) == "to":
-            after += 1
-        last = self._points.point_at(after, bare=bool(opener))
-        if last is None or not (opener or self._is_sure_pair(first, last, connector)):
+        last = self._points.point_at(first.end + 1, bare=bool(opener))
+        if last is None or not (opener or self._is_sure_pair(first, last)):
             return None
         return self._between(first, last)
 
@@ -345,7 +291,7 @@ class _RangeReader:
                     return shorter
         return point
 
-    def _is_sure_pair(self, first: Point, last: Point, connector: str) -> bool:
+    def _is_sure_pair(self, first: Point, last: Point) -> bool:
         """Without "from": both are days or longer, or moments of named days."""
         one, other = first.period, last.period
         if one and other and one.unit == "week" and other.unit == "day":
@@ -358,7 +304,7 @@ class _RangeReader:
                 return False
             if point.when is not None and not point.when.has_date:
                 return False
-        return connector != "-" or self.tokens[first.end].text == connector
+        return True
 
     def _between(self, first: Point, last: Point) -> Found | None:
         end = last.end
@@ -416,7 +362,7 @@ class _RangeReader:
         start = skip(self.tokens, i, "from")
         point = self._points.point_at(start)
         if point and start > i and word_at(self.tokens, point.end) == "on":
-            return self._open_at("since", point), point.end + 1  # "from monday on"
+            return open_at("since", point, self._now), point.end + 1  # "from monday on"
         if point is None or (point.period is not None and point.period.loose):
             return None
         day = point.period
@@ -429,7 +375,7 @@ class _RangeReader:
                 if clock is not None and not clock.clock.exact:
                     wall = wall.replace(hour=clock.clock.readings()[0].hour)
                 moment = instant(day.first, wall, self._now)
-                return _open(inner[0], moment, moment, True, True), timed[1]
+                return open_range(inner[0], moment, moment, True, True), timed[1]
         after = after_point(self.tokens, point.end)
         if after is None:
             return None
@@ -440,8 +386,8 @@ class _RangeReader:
             if named is not None and not named.loose:
                 wall = point.when.at.timetz().replace(tzinfo=None)
                 moment = instant(named.first, wall, self._now)
-                return _open(side, moment, moment, True, True), named.end
-        return self._open_at(side, point), end
+                return open_range(side, moment, moment, True, True), named.end
+        return open_at(side, point, self._now), end
 
     def _side(self, side: Side, at: int, i: int) -> Found | None:
         at = skip(self.tokens, at, "around", "about", "approximately")
@@ -451,42 +397,10 @@ class _RangeReader:
         if hours is not None and (point is None or hours.end >= point.end) and hours.sure:
             start, stop = hours.coming(self._now)
             found = Range(start, stop, stop, False, True)
-            return _open(side, found.start, found.end, False, True), hours.end
+            return open_range(side, found.start, found.end, False, True), hours.end
         if point is None or (point.period is not None and point.period.loose):
             return None
         word = word_at(self.tokens, i)
         if word == "from" and point.when is not None and not point.when.has_date:
             return None
-        return self._open_at(side, point), point.end
-
-    def _open_at(self, side: Side, point: Point) -> Range:
-        if point.when is not None:
-            at, when = point.when.at, point.when
-            return _open(side, at, at, when.has_date, True)
-        period = point.period
-        assert period is not None
-        if side == "since" and period.cycle and period.first > self._today:
-            period = period.moved(-1)
-        start = instant(period.first, time(0), self._now)
-        stop = instant(period.stop, time(0), self._now)
-        last = start if period.unit == "day" else stop
-        if point.edge == "start":
-            last = start
-        if point.edge == "end" and side in ("before", "until"):
-            return Range(None, stop, stop, True, False)
-        if side == "before":
-            return Range(None, start, start, True, False)
-        if side == "until":
-            return Range(None, last, stop, True, False)
-        return Range(start if side == "since" else last, None, None, True, False)
-
-
-def _open(
-    side: Side, start: datetime | None, end: datetime | None, has_date: bool, has_time: bool
-) -> Range:
-    """The open range before the start or after the end of something."""
-    if side == "before":
-        return Range(None, start, start, has_date, has_time)
-    if side == "until":
-        return Range(None, end, end, has_date, has_time)
-    return Range(end if side == "after" else start, None, None, has_date, has_time)
+        return open_at(side, point, self._now), point.end

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant.intent.values.ranges import find_ranges
+from assistant.intent.values.ranges import find_ranges, parse_range
 from assistant.intent.values.when import find_times
 
 NOW = datetime(2027, 6, 16, 10, 20, tzinfo=UTC)
@@ -230,3 +230,13 @@ def test_what_is_no_range(text: str) -> None:
 def test_days_named_by_feasts(text: str) -> None:
     (found,) = find_times(text, NOW)
     assert (found.value.at.strftime("%Y-%m-%d"), found.value.has_time) == (FEASTS[text], False)
+
+
+@pytest.mark.parametrize("text", ["this weekend", "on the weekend", "in june.", "until friday"])
+def test_a_text_that_is_a_range(text: str) -> None:
+    assert parse_range(text, NOW) is not None
+
+
+@pytest.mark.parametrize("text", ["", "friday", "this weekend with you", "ten minutes"])
+def test_a_text_that_is_more_or_something_else(text: str) -> None:
+    assert parse_range(text, NOW) is None
