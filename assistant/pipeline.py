@@ -8,7 +8,6 @@ the state comes back through an inbox, so that no state is shared.
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +37,7 @@ from assistant.events import (
 from assistant.inbox import Inbox
 from assistant.listening import Heard, Listener
 from assistant.overload import Overload
+from assistant.own_words import beyond
 from assistant.ringing import Ringer
 from assistant.speaking import Speaker, built_in
 from assistant.tts.base import Speech
@@ -424,11 +424,8 @@ class Pipeline:
 
     def _asks_to_stop(self, text: str) -> bool:
         """Its own voice may say "stop" too, and comes back through the microphone."""
-        if not self.manager.is_stop(text):
-            return False
-        said = re.findall(r"[\w']+", self.speaker.saying.lower())
-        heard = re.findall(r"[\w']+", text.lower())
-        return all(said[i : i + len(heard)] != heard for i in range(len(said)))
+        said_to_it = beyond(text, self.speaker.saying)
+        return bool(said_to_it) and self.manager.is_stop(said_to_it)
 
     def stop_all(self) -> None:
         """Ends speech and ringing; on the main loop."""

@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [
     {"wake", "vad", "asr", "intent", "tts"},
     {"skills"},
     {"dialogue"},
-    {"worker", "recognition", "overload", "speaking", "inbox", "announcements"},
+    {"worker", "recognition", "overload", "speaking", "inbox", "announcements", "own_words"},
     {"listening", "devices", "ahead"},
     {"ringing", "answering", "expected"},
     {"pipeline"},
