@@ -97,6 +97,12 @@ def contradictions(cfg: Config) -> Iterator[tuple[list[KeyPath], Fault]]:
             "llm.kv.controller",
             "llm.kv.mode",
         )
+    if kv.key_layout != "rotated" and kv.mode == "fp16":
+        yield fault(
+            f"keys are stored {kv.key_layout} only in fewer bits, not when llm.kv.mode is fp16",
+            "llm.kv.key_layout",
+            "llm.kv.mode",
+        )
     for path, text in _commands(cfg.understand.commands):
         yield [path], Fault(path, text)
     for keys, text in home_faults(cfg.home):

@@ -34,6 +34,8 @@ class KvConfig(Section):
     """First tokens that stay in 16 bits, unless the mode is fp16."""
     controller: str | None = None
     """Path of a controller file; null is the shipped one, for the default model."""
+    key_layout: Literal["rotated", "pre_rope"] = "rotated"
+    """Keys are stored after their rotation by position or before it, unless the mode is fp16."""
 
 
 class LlmConfig(Section):

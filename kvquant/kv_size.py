@@ -39,11 +39,12 @@ def expected(
     window: int = 32,
     sinks: int = 4,
     controller: str | None = None,
+    key_layout: str = "rotated",
 ) -> KvSize:
     """The size by the settings of ``Engine.load``, for the model file at ``path``.
 
-    Looks into the controller file too where the kind has one. Raises ModelFileError,
-    ControllerFileError.
+    key_layout: changes nothing. Looks into the controller file too where the kind has one.
+    Raises ModelFileError, ControllerFileError.
     """
     shape = Hyperparams.from_file(ModelFile.open(path))
     numbers = 2 * shape.n_layer * shape.n_kv_head * shape.head_dim

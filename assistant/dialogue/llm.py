@@ -376,7 +376,9 @@ def _kv_settings(kv: KvConfig) -> dict[str, Any]:
     """Keywords of the engine; a kind gets only the settings that it has."""
     if kv.mode == "fp16":
         return {"kv": kv.mode}
-    settings: dict[str, Any] = {"kv": kv.mode, "window": kv.window, "sinks": kv.sinks}
+    settings: dict[str, Any] = {
+        "kv": kv.mode, "window": kv.window, "sinks": kv.sinks, "key_layout": kv.key_layout
+    }  # fmt: skip
     if kv.mode == "adaptive":
         settings |= {"budget_bits": kv.budget_bits, "controller": kv.controller}
     return settings

@@ -378,6 +378,12 @@ def test_any_window_goes_with_any_sinks() -> None:
     assert KvSettings("static4").places(window, sinks) == (window, sinks)
 
 
+def test_a_layout_of_keys_that_no_mode_would_take_is_told() -> None:
+    (line,) = mistakes_of(SHIPPED, "llm.kv.key_layout=pre_rope")
+    assert "only in fewer bits" in line
+    assert load(None, ("llm.kv.mode=static4", "llm.kv.key_layout=pre_rope"), {})
+
+
 def test_a_controller_that_no_mode_would_read_is_told() -> None:
     """A file that is named and silently ignored looks as if it worked."""
     (line,) = mistakes_of(SHIPPED, "llm.kv.mode=static4", "llm.kv.controller=mine.bin")

@@ -358,9 +358,13 @@ def test_a_snapshot_of_the_other_layout_is_named(wide: Path) -> None:
         one, other = engine.session(), usual.session()
         one.prefill(ids(100))
         other.prefill(ids(100))
-        with pytest.raises(SnapshotError, match=r"before their rotation \(pre_rope\), this one after it"):
+        with pytest.raises(
+            SnapshotError, match=r"before their rotation \(pre_rope\), this one after it"
+        ):
             other.restore(one.snapshot())
-        with pytest.raises(SnapshotError, match=r"after their rotation \(rotated\), this one before it"):
+        with pytest.raises(
+            SnapshotError, match=r"after their rotation \(rotated\), this one before it"
+        ):
             one.restore(other.snapshot())
 
 

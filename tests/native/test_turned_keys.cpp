@@ -299,7 +299,7 @@ TEST(every_isa_answers_as_the_scalar_one_over_keys_from_before_rope) {
 }
 
 TEST(threads_forks_snapshots_and_batches_agree_over_keys_from_before_rope) {
-  const auto tokens = some_tokens(260, 4), more = some_tokens(70, 10);
+  const auto tokens = some_tokens(150, 4), more = some_tokens(20, 10);
   Loaded one(kShape, Judge::kNetwork, 1, "", 10, 4.0f, false, true);
   auto expected = one.sequence();
   one.prefill(*expected, tokens, 0);
@@ -310,7 +310,7 @@ TEST(threads_forks_snapshots_and_batches_agree_over_keys_from_before_rope) {
   const auto wanted = one.one_by_one(*expected, more);
   CHECK(one.one_by_one(fork, more) == wanted);
   CHECK(one.one_by_one(*restored, more) == wanted);
-  for (const int threads : {2, 3, 4}) {
+  for (const int threads : {2, 3}) {
     Loaded model(kShape, Judge::kNetwork, threads, "", 10, 4.0f, false, true);
     auto sequence = model.sequence();
     model.prefill(*sequence, tokens, 0);
@@ -329,7 +329,7 @@ TEST(threads_forks_snapshots_and_batches_agree_over_keys_from_before_rope) {
       auto single = model.sequence();
       together.push_back(model.sequence());
       for (auto* s : {single.get(), together.back().get()}) {
-        model.prefill(*s, some_tokens(5 + 120 * i, static_cast<uint64_t>(i)), 0);
+        model.prefill(*s, some_tokens(5 + 60 * i, static_cast<uint64_t>(i)), 0);
       }
       caches.push_back({nullptr, together.back().get()});
       const auto logits = model.prefill(*single, {next[static_cast<size_t>(i)]}, 1);
