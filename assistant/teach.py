@@ -28,7 +28,7 @@ from assistant.state import default_dir
 
 _EACH = 2
 """Sentences of each built-in intent that the new ones are told apart from."""
-_TALK_STEP = 3
+_TALK_STEP = 7
 """Of so many sentences of talk one is taken: reading them is what takes time."""
 
 _WEAK = 0.6

@@ -39,7 +39,8 @@ class Drawn:
 
 
 def public(data: Path, per: int, seed: int) -> dict[str, list[Drawn]]:
-    """At most ``per`` sentences of each intent of the public sets that are there, and talk."""
+    """At most ``per`` sentences of each intent of the public sets, and talk; less those that
+    the head has learnt, as short ones coincide."""
     rng = random.Random(seed)
     mappings = yaml.safe_load(MAPPINGS.read_text(encoding="utf-8"))
     sets = {
@@ -49,13 +50,17 @@ def public(data: Path, per: int, seed: int) -> dict[str, list[Drawn]]:
     lines = TALK.read_text(encoding="utf-8").splitlines()
     sets["talk.txt"] = [Drawn(line) for line in lines if line]
     sets["sgd"] = _of_dialogues(data, 40 * per, rng)
-    return sets
+    known = _learnt()
+    return {
+        name: [row for row in drawn if folded(row.text) not in known]
+        for name, drawn in sets.items()
+    }
 
 
 def written() -> dict[str, list[Drawn]]:
     """The sentences of ``own_written.yaml``. Raises ValueError when a head has learnt one."""
     content = yaml.safe_load(WRITTEN.read_text(encoding="utf-8"))
-    known = {folded(e.text) for e in [*rows.written(), *rows.talk()]}
+    known = _learnt()
     sets: dict[str, list[Drawn]] = {"commands": [], "talk": []}
     for intents, sentences in {**content["commands"], "": content["talk"]}.items():
         for sentence in sentences:
@@ -65,6 +70,10 @@ def written() -> dict[str, list[Drawn]]:
             right = tuple(intents.split("|")) if intents else ()
             sets["commands" if right else "talk"].append(Drawn(example.text, right, example.marks))
     return sets
+
+
+def _learnt() -> set[str]:
+    return {folded(example.text) for example in [*rows.written(), *rows.talk()]}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -1,20 +1,25 @@
-"""Which intent a text has: two experts, whose judgements are added up."""
+"""Which intent a text has: experts, whose judgements are added up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assistant.intent.heads.features import Scaler
+from assistant.intent.heads.kernel import Kernel
 from assistant.intent.heads.tfidf import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+
+
+STATES_SHARE, KERNEL_SHARE = 0.25, 4.0
+"""What both that see the states count, where there are both; chosen on sentences held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,10 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """One sees the model's states, the other the words. biases: (labels,)."""
+    """One sees the model's states, the other the words. biases: (labels,).
+
+    kernel: a third one, which sees the states and remembers; in the heads that it pays for.
+    """
 
     scaler: Scaler
     states: Matrix
@@ -66,10 +74,15 @@ class Experts:
     vocabulary: Vocabulary
     words: Matrix
     words_bias: Floats
+    kernel: Kernel | None = None
 
     def by_states(self, pooled: Floats) -> Floats:
         """Log-probabilities (..., labels) of ``features.pooled`` (..., width)."""
-        return log_softmax(self.states.times(self.scaler(pooled)) + self.states_bias)
+        scaled = self.scaler(pooled)
+        judged = log_softmax(self.states.times(scaled) + self.states_bias)
+        if self.kernel is None:
+            return judged
+        return log_softmax(STATES_SHARE * judged + KERNEL_SHARE * self.kernel.margins(scaled))
 
     def by_words(self, text: str) -> Floats:
         """Margins (labels,); the bias alone where no word is known."""
@@ -87,24 +100,27 @@ class Classifier:
         sharpness: tuple[float, float],
         has_none: bool,
         careful: bool = False,
+        kin: Sequence[int] = (),
     ) -> None:
         """share: what the word expert's margin counts against the other's log-probability.
 
         sharpness: slope and offset that make the score of the confidence.
         has_none: the last label is "none of them".
         careful: it is unsure as well where another intent is nearly as likely.
+        kin: for each label the number of a group; in one, careful need not tell them apart.
         """
         self.experts = experts
         self.share = share
         self.sharpness = sharpness
         self.has_none = has_none
         self.careful = careful
+        self.kin = list(kin)
 
     def judge(self, pooled: Floats, text: str) -> Judgement:
         """pooled: as ``features.pooled`` makes it; text: as it was read."""
         experts = self.experts
         logits = combined(experts.by_states(pooled), experts.by_words(text), self.share)
-        best, sure = confidence(logits[None], self.has_none, self.careful)
+        best, sure = confidence(logits[None], self.has_none, self.careful, self.kin)
         return Judgement(int(best[0]), float(score(sure, self.sharpness)[0]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -121,6 +137,7 @@ class Classifier:
             "words": e.words.codes,
             "words_scale": e.words.scales,
             "words_bias": e.words_bias,
+            **(e.kernel.arrays() if e.kernel is not None else {}),
         }
 
     def settings(self) -> dict[str, Any]:
@@ -130,6 +147,7 @@ class Classifier:
             "sharpness": list(self.sharpness),
             "has_none": self.has_none,
             "careful": self.careful,
+            "kin": self.kin,
         }
 
     @classmethod
@@ -159,7 +177,11 @@ class Classifier:
             Vocabulary(terms, arrays["term_weights"]),
             Matrix(arrays["words"], arrays["words_scale"]),
             arrays["words_bias"],
+            Kernel.of_arrays(arrays, width, n_labels),
         )
+        kin = [int(number) for number in settings.get("kin", ())]
+        if len(kin) not in (0, n_labels):
+            raise ValueError(f"{len(kin)} of {n_labels} labels have a group")
         slope, offset = settings["sharpness"]
         return cls(
             experts,
@@ -167,6 +189,7 @@ class Classifier:
             sharpness=(float(slope), float(offset)),
             has_none=bool(settings["has_none"]),
             careful=bool(settings.get("careful", False)),
+            kin=kin,
         )
 
 
@@ -190,19 +213,20 @@ def combined(states: Floats, words: Floats, share: float) -> Floats:
 
 
 def confidence(
-    logits: Floats, has_none: bool, careful: bool = False
+    logits: Floats, has_none: bool, careful: bool = False, kin: Sequence[int] = ()
 ) -> tuple[NDArray[np.int64], Floats]:
     """The best label in scope of each row (n, labels), and how sure that is: log-odds.
 
     With a label for "none of them", what counts is by how much the best one beats that;
-    careful: by how much it beats any other.
+    careful: by how much it beats any other that is not of its kin.
     """
     scope = logits[:, :-1] if has_none else logits
     best = scope.argmax(axis=1)
     top = scope.max(axis=1)
     if careful:
         others = logits.copy()
-        others[np.arange(len(best)), best] = -np.inf
+        groups = np.array(kin if len(kin) else range(logits.shape[1]))
+        others[groups == groups[best][:, None]] = -np.inf
         return best, top - others.max(axis=1)
     if has_none:
         return best, top + (top - logits[:, -1])

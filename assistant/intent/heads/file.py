@@ -28,7 +28,7 @@ VERSION = 1
 MAX_BYTES = 64 << 20
 """More is no head that this program has written."""
 
-_DTYPES = {name: np.dtype(name) for name in ("<f4", "|i1", "|u1", "<u2", "<u4")}
+_DTYPES = {name: np.dtype(name) for name in ("<f4", "<f2", "|i1", "|u1", "<u2", "<u4")}
 _ALIGN = 64
 _START = struct.Struct("<8sII")
 _HINT = "Train it again with: python -m assistant.intent.train"

@@ -18,6 +18,7 @@ from assistant.intent.heads.classifier import (
     score,
 )
 from assistant.intent.heads.features import Scaler
+from assistant.intent.heads.kernel import Kernel
 from assistant.intent.heads.tfidf import Vocabulary
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def fit(
     has_none: bool,
     held_out: NDArray[np.bool_],
     careful: bool = False,
+    kin: Sequence[int] = (),
+    remember: bool = False,
+    sharpness: tuple[float, float] | None = None,
     seed: int,
     say: Callable[[str], None],
 ) -> Fitted:
@@ -68,7 +72,9 @@ def fit(
 
     pooled: (n, width); labels: (n,), of n_labels, the last of them "none" when has_none.
     held_out: rows to choose by; where there are none, some are drawn.
-    careful: as ``Classifier`` takes it.
+    careful, kin: as ``Classifier`` takes them. remember: with the third expert, whose part of
+        the file grows with the rows; the words then count once. sharpness: of the scores; None
+        fits it to the rows held out.
     """
     checked: list[NDArray[np.int64]] = []
     states: list[Floats] = []
@@ -77,24 +83,33 @@ def fit(
     for number, part in enumerate(parts, start=1):
         say(f"checking, part {number} of {len(parts)}")
         learn = np.setdiff1d(np.arange(len(labels)), part)
-        experts = _experts(pooled, texts, labels, n_labels, learn, seed)
+        experts = _experts(pooled, texts, labels, n_labels, learn, seed, remember)
         checked.append(part)
         states.append(experts.by_states(pooled[part].astype(np.float32)))
         words.append(np.array([experts.by_words(texts[i]) for i in part]))
     order = np.concatenate(checked)
     truth = labels[order]
-    share = _share(np.concatenate(states), np.concatenate(words), truth, has_none)
+    share = (
+        1.0 if remember else _share(np.concatenate(states), np.concatenate(words), truth, has_none)
+    )
     logits = combined(np.concatenate(states), np.concatenate(words), share)
-    best, sure = confidence(logits, has_none, careful)
+    best, sure = confidence(logits, has_none, careful, kin)
     scope = truth < n_labels - has_none
     right = best == truth
-    sharpness = _sharpness(sure, right)
+    sharpness = sharpness or _sharpness(sure, right)
     scores = score(sure, sharpness)
     threshold = float(np.quantile(scores[scope], REJECTED))
     say("training on everything")
-    final = _experts(pooled, texts, labels, n_labels, np.arange(len(labels)), seed)
+    final = _experts(pooled, texts, labels, n_labels, np.arange(len(labels)), seed, remember)
     return Fitted(
-        Classifier(final, share=share, sharpness=sharpness, has_none=has_none, careful=careful),
+        Classifier(
+            final,
+            share=share,
+            sharpness=sharpness,
+            has_none=has_none,
+            careful=careful,
+            kin=kin,
+        ),
         threshold,
         float(right[scope].mean()),
         float((scores[~scope] < threshold).mean()) if not scope.all() else None,
@@ -108,16 +123,21 @@ def _experts(
     n_labels: int,
     learn: NDArray[np.int64],
     seed: int,
+    remember: bool,
 ) -> Experts:
-    """Both, trained on the rows to learn from."""
+    """All of them, trained on the rows to learn from."""
     scaler = Scaler.of(pooled[learn])
-    weights, bias = softmax.fit(scaler(pooled[learn]), labels[learn], n_labels, seed)
+    scaled = scaler(pooled[learn])
+    weights, bias = softmax.fit(scaled, labels[learn], n_labels, seed)
     known = [texts[i] for i in learn]
     vocabulary = Vocabulary.of(
         known, least=1 if len(learn) < _RARE else 2, most=_WORD_BYTES // n_labels
     )
     margins, words_bias = _fit_words(vocabulary, known, labels[learn], n_labels, seed)
-    return Experts(scaler, Matrix.of(weights), bias, vocabulary, Matrix.of(margins), words_bias)
+    kernel = Kernel.fit(scaled, labels[learn], n_labels) if remember else None
+    return Experts(
+        scaler, Matrix.of(weights), bias, vocabulary, Matrix.of(margins), words_bias, kernel
+    )
 
 
 def _fit_words(

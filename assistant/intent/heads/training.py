@@ -44,12 +44,17 @@ def train(
     setup: Setup,
     *,
     careful: bool = False,
+    kin: Callable[[Sequence[str]], Sequence[int]] = lambda labels: (),
+    remember: bool = False,
+    sharpness: tuple[float, float] | None = None,
     seed: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> Trained:
     """A head for all the intents of the examples.
 
-    careful: it is unsure as well where two intents are nearly as likely.
+    careful: it is unsure as well where two intents are nearly as likely; kin: groups of labels
+    that need not be told apart; remember: it keeps what it learnt from (``heads.kernel``);
+    sharpness: makes scores of how sure it is, by default as it is right on sentences held out.
     say: is told of the progress. Raises InputFileError when there is too little to learn from,
     LlmError, ModelError and PackageError as the model does.
     """
@@ -68,6 +73,9 @@ def train(
         has_none=has_none,
         held_out=held_out,
         careful=careful,
+        kin=kin(labels),
+        remember=remember,
+        sharpness=sharpness,
         seed=seed,
         say=say,
     )

@@ -21,9 +21,6 @@ NAME = "own"
 SKILLS = Path(assistant.__file__).with_name("skills")
 TALK = Path(__file__).parents[1] / "files" / "talk.yaml"
 
-PER_INTENT = 40
-"""Sentences drawn from the templates of one intent; people have written fifteen for most."""
-
 LAYERS = (15, 24)
 """What the classifier reads; with few examples the later layers tell more."""
 
@@ -47,11 +44,14 @@ def talk() -> list[Example]:
     return [Example(text, OUT_OF_SCOPE) for texts in lists.values() for text in texts]
 
 
-def rows(given: Sequence[Example], *, seed: int, per_intent: int = PER_INTENT) -> list[Example]:
-    """The given examples, sentences of the same intents drawn from templates, and talk.
+def rows(given: Sequence[Example], *, seed: int, per_intent: int = 0) -> list[Example]:
+    """The given examples, talk, and so many sentences of each intent drawn from templates; those
+    are understood without a head.
 
     Raises IntentError, PackageError.
     """
+    if per_intent == 0:
+        return [*given, *talk()]
     sources = [folder for folder in folders() if any(_templates(folder))]
     grammar = Grammar(sources)
     grammar.load()
