@@ -41,18 +41,24 @@ struct UnitBlocks {
   int n_lists = 0;
 };
 
-// Fetches the keys that attention reads first; those after them it fetches itself.
-void fetch_first(const UnitBlocks& unit, int dim) {
-  constexpr int kFirstBlocks = 16;
+// Fetches what attention reads first; what comes after that it fetches itself. Inlined by force: a
+// call of what only fetches looks to a compiler like one without effect.
+__attribute__((always_inline)) inline void fetch_first(const UnitBlocks& unit, int dim) {
+  constexpr int kFirstBlocks = 20;
+  const auto fetch = [dim](const uint8_t* codes, const uint8_t* scales, int bits)
+                         __attribute__((always_inline)) {
+                           for (int i = 0; i < 2 * dim * bits; i += 64)
+                             __builtin_prefetch(codes + i);
+                           if (bits != 16) __builtin_prefetch(scales);
+                         };
   int left = kFirstBlocks;
   for (int l = 0; l < unit.n_lists && left > 0; ++l) {
     const CodeList& list = unit.lists[l];
     const int n = std::min(left, blocks_of(list.n_tokens));
     left -= n;
     for (int b = 0; b < n; ++b) {
-      const CodeBlock& block = list.blocks[b];
-      for (int i = 0; i < 2 * dim * list.k_bits; i += 64) __builtin_prefetch(block.k_codes + i);
-      if (list.k_bits != 16) __builtin_prefetch(block.k_scales);
+      fetch(list.blocks[b].k_codes, list.blocks[b].k_scales, list.k_bits);
+      fetch(list.blocks[b].v_codes, list.blocks[b].v_scales, list.v_bits);
     }
   }
 }
@@ -207,14 +213,13 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
   // Memory works for the next unit while this one is computed.
   UnitBlocks blocks[2];
   const auto look_up = [&](int u) {
-    if (u == units.end) return;
     UnitBlocks& to = blocks[u % 2];
-    const int begin = cut[u], n = cut[u + 1] - begin;
+    const int begin = u < units.end ? cut[u] : 0, n = u < units.end ? cut[u + 1] - begin : 0;
     CodeBlock* out = work_->blocks(thread) + (begin - cut[units.begin]);
     to.n_lists = n > 0 ? cache.blocks(layer, head, begin, n, out, to.lists) : 0;
-    fetch_first(to, dim);
   };
   look_up(units.begin);
+  fetch_first(blocks[units.begin % 2], dim);
   alignas(64) float queries[kMaxQueries * kMaxHeadDim];
   std::memcpy(queries, qkv + group.first * dim, sizeof(float) * size);
   if (step.fused_store) {
@@ -257,7 +262,7 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
                              window_blocks, lanes, visible, state, o, work_->scores(r, g));
     }
     look_up(u + 1);
-    const UnitBlocks& mine = blocks[u % 2];
+    const UnitBlocks &mine = blocks[u % 2], &next = blocks[(u + 1) % 2];
     if (before_rope) {
       TurnedLists turned(turner, mine.lists, mine.n_lists,
                          work_->token_positions(thread) + cut[u] * kBlockTokens,
@@ -267,6 +272,8 @@ void Engine::attend_codes(const Step& step, int thread, int layer, int r, int g,
       }
       continue;
     }
+    prepared.ahead = next.lists;
+    prepared.n_ahead = next.n_lists;
     if (mine.n_lists > 0) kernels_.attend_codes(prepared, mine.lists, mine.n_lists, state, o);
   }
 }

@@ -126,6 +126,10 @@ void Engine::attend_code_prefill(const Step& step, int thread, int layer) {
       if (n_lists > 0 && !before_rope) {
         CodeQueries prepared;
         kernels_.prepare_queries(queries, n, dim, &prepared);
+        if (span + pool_.active() < spans) {
+          prepared.ahead = lists;
+          prepared.n_ahead = n_lists;
+        }
         kernels_.attend_codes(prepared, lists, n_lists, state, o);
       }
       float* scores = work_->own_scores(thread);

@@ -166,6 +166,12 @@ inline F f_swap(F x) {
   }
   if constexpr (H == 8) return {x.b, x.a};
 }
+template <int H>
+inline F f_pick(F x, F y) {
+  if constexpr (H == 8) return {x.a, y.b};
+  constexpr int kFromY = H == 1 ? 0xAA : H == 2 ? 0xCC : 0xF0;
+  return {_mm256_blend_ps(x.a, y.a, kFromY), _mm256_blend_ps(x.b, y.b, kFromY)};
+}
 inline void f_ints(F x, int32_t* p) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(x.a));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), _mm256_cvtps_epi32(x.b));
@@ -216,7 +222,7 @@ inline __m256i merge_32(__m256i a, __m256i b) {
 inline W w_merge(W x, W y) { return {merge_32(x.a, y.a), merge_32(x.b, y.b)}; }
 
 // Products take 16-bit numbers here; the integers that meet them are the same.
-constexpr int kFlipKeys = 0, kFlipValues = 0, kNumberBytes = 64, kSums = 3;
+constexpr int kFlipKeys = 0, kFlipValues = 0, kNumberBytes = 64, kSums = 3, kQueriesAtOnce = 0;
 using KeyDot = Dot;
 using ValueDot = Dot;
 inline KeyDot key_zero() { return dot_zero(); }

@@ -71,10 +71,16 @@ inline __m512i quad(const int8_t* p) {
   __builtin_memcpy(&word, p, 4);
   return _mm512_set1_epi32(word);
 }
+// sum += w * quad(p): GCC does not fold the broadcast into the product by itself.
+inline void add_products(__m512i& sum, __m512i w, const int8_t* p) {
+  __asm__("vpdpbusd %2%{1to16%}, %1, %0"
+          : "+v"(sum)
+          : "v"(w), "m"(*reinterpret_cast<const int8_t (*)[4]>(p)));
+}
 // Codes of a group: 32 high bytes, then 32 low bytes, in column order.
 inline void dot_step(Dot& dot, P w, const int8_t* v, int j) {
-  dot.high = _mm512_dpbusd_epi32(dot.high, w, quad(v + 4 * j));
-  dot.low = _mm512_dpbusd_epi32(dot.low, w, quad(v + 32 + 4 * j));
+  add_products(dot.high, w, v + 4 * j);
+  add_products(dot.low, w, v + 32 + 4 * j);
 }
 inline F dot_end(const Dot& dot) {
   return _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_slli_epi32(dot.high, 8), dot.low));
@@ -108,6 +114,11 @@ inline F f_swap(F x) {
   if constexpr (H == 4) return _mm512_shuffle_f32x4(x, x, 0xB1);
   if constexpr (H == 8) return _mm512_shuffle_f32x4(x, x, 0x4E);
 }
+template <int H>
+inline F f_pick(F a, F b) {
+  constexpr __mmask16 kFromB = H == 1 ? 0xAAAA : H == 2 ? 0xCCCC : H == 4 ? 0xF0F0 : 0xFF00;
+  return _mm512_mask_mov_ps(a, kFromB, b);
+}
 inline void f_ints(F x, int32_t* p) { _mm512_storeu_si512(p, _mm512_cvtps_epi32(x)); }
 inline __m512i widen(const uint8_t* p) {
   return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
@@ -136,14 +147,12 @@ inline W w_merge(W a, W b) {
 }
 
 // Keys' codes are the unsigned operand, values' codes the signed one.
-constexpr int kFlipKeys = 0, kFlipValues = 128, kNumberBytes = 32, kSums = 12;
+constexpr int kFlipKeys = 0, kFlipValues = 128, kNumberBytes = 32, kSums = 12, kQueriesAtOnce = 12;
 using KeyDot = __m512i;
 using ValueDot = __m512i;
 inline KeyDot key_zero() { return _mm512_setzero_si512(); }
 inline ValueDot value_zero() { return _mm512_setzero_si512(); }
-inline void key_step(KeyDot& dot, W w, const int8_t* v, int j) {
-  dot = _mm512_dpbusd_epi32(dot, w, quad(v + 4 * j));
-}
+inline void key_step(KeyDot& dot, W w, const int8_t* v, int j) { add_products(dot, w, v + 4 * j); }
 inline void value_step(ValueDot& dot, W w, const int8_t* v, int j) {
   dot = _mm512_dpbusd_epi32(dot, quad(v + 4 * j), w);
 }

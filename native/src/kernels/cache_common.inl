@@ -5,6 +5,7 @@
 //          f_bytes (16 unsigned bytes) f_scales (16 scale bytes) f_keep_lanes(s, bits)
 //          f_ints (integral lanes to int32_t) f_store_half (to 16 halves in memory)
 //          f_split(x, &n) (x less its floor; n is for f_ldexp)
+//          f_pick<H>(a, b) (lanes whose number has bit H from b, the others from a)
 //          f_ldexp(p, n) (p * 2^n; exactly 0 for x far below -126, infinity too)
 //   W      w_store w_flip (every byte ^ 128)
 //          w_bits<S, M> (every byte shifted right by S, and M)
@@ -16,6 +17,7 @@
 //          ValueDot value_zero value_step value_end: numbers are 0..255
 //   kFlipKeys, kFlipValues  what 8-bit codes are flipped by for key_step and value_step: 128 where
 //          these want signed bytes, else 0
+//   kQueriesAtOnce  most queries that meet a block of keys in registers
 //   kSums  how many KeyDots or ValueDots registers hold beside their operands
 
 // Softmax weight exp(s - shift), relative error below 1e-5; exactly 0 far below.
@@ -41,6 +43,42 @@ inline float raise(AttendState* state, F top, float* keep) {
   *keep = state->max == lowest() ? 0.0f : f_first(f_exp(f_set1(state->max - shift)));
   state->max = largest;
   return shift;
+}
+
+// One number per query, as lanes.
+template <int NQ>
+struct Lanes {
+  static_assert(NQ <= 16);
+  alignas(64) float v[16] = {};
+};
+
+struct Larger {
+  F operator()(F a, F b) const { return f_max(a, b); }
+};
+struct Added {
+  F operator()(F a, F b) const { return f_add(a, b); }
+};
+
+// Lane i: all lanes of v[i] joined by op, for NQ vectors at once; what lanes from NQ on hold means
+// nothing. Halves the number of vectors, or else of the lanes that matter, at each level.
+template <int NQ, int H = 8, class Op>
+__attribute__((always_inline)) inline F join_lanes(const F* v, Op op) {
+  constexpr bool kPairs = NQ > H;
+  constexpr int kLeft = kPairs ? H : NQ;
+  F w[kLeft];
+  for (int i = 0; i < kLeft; ++i) {
+    if constexpr (kPairs) {
+      const F& other = v[i + H < NQ ? i + H : i];
+      w[i] = op(f_pick<H>(v[i], other), f_swap<H>(f_pick<H>(other, v[i])));
+    } else {
+      w[i] = op(v[i], f_swap<H>(v[i]));
+    }
+  }
+  if constexpr (H == 1) {
+    return w[0];
+  } else {
+    return join_lanes<kLeft, H / 2>(w, op);
+  }
 }
 
 // Queries that are taken together, of those that are left: 1, 2, 3, 6 or 12.

@@ -180,6 +180,8 @@ void dequantize_value(const uint8_t* codes, const uint8_t* scales, int dim, int 
 
 void prepare_queries(const float* q, int n_queries, int head_dim, CodeQueries* out) {
   out->values = q;
+  out->ahead = nullptr;
+  out->n_ahead = 0;
   out->n_queries = n_queries;
   out->head_dim = head_dim;
 }

@@ -63,6 +63,9 @@ struct CodeQueries {
   int32_t code_sum[kMaxQueries];                            // sum of these integers
   const float* values;  // the queries themselves: the caller's, who keeps them
   int n_queries, head_dim;
+  // What will be attended to next, by whomever: it is fetched early. None after prepare_queries.
+  const CodeList* ahead;
+  int n_ahead;
 };
 
 // One layer of a small network: y = x * weights * scale + bias, then ReLU if wanted.

@@ -78,6 +78,19 @@ inline F f_swap(F x) {
     KVQ_EACH(x.v[i ^ (H / 4)])
   }
 }
+template <int H>
+inline F f_pick(F x, F y) {
+  if constexpr (H == 1) {
+    constexpr uint32_t kOdd[4] = {0, ~0u, 0, ~0u};
+    KVQ_EACH(vbslq_f32(vld1q_u32(kOdd), y.v[i], x.v[i]))
+  }
+  if constexpr (H == 2) {
+    KVQ_EACH(vcombine_f32(vget_low_f32(x.v[i]), vget_high_f32(y.v[i])))
+  }
+  if constexpr (H >= 4) {
+    KVQ_EACH(i & (H / 4) ? y.v[i] : x.v[i])
+  }
+}
 inline void f_ints(F x, int32_t* p) {
   for (int i = 0; i < 4; ++i) vst1q_s32(p + 4 * i, vcvtnq_s32_f32(x.v[i]));
 }
@@ -150,7 +163,7 @@ inline W w_merge(W a, W b) {
 }
 
 // Numbers of 8 bits for the quantized cache, in order.
-constexpr int kFlipKeys = 128, kFlipValues = 0, kNumberBytes = 32, kSums = 3;
+constexpr int kFlipKeys = 128, kFlipValues = 0, kNumberBytes = 32, kSums = 3, kQueriesAtOnce = 0;
 inline void store_bytes(F v[2], int8_t* codes) {
   for (int i = 0; i < 2; ++i) v[i] = f_round(v[i]);
   for (int i = 0; i < 4; ++i) {

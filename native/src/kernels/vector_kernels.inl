@@ -62,6 +62,8 @@ void gemm_q4(const uint8_t* codes, const uint16_t* scales, const Activations& x,
   for (size_t g = 0; g < groups; ++g, codes += 256, scales += 32) {
     Dot dot[NT];
     for (int t = 0; t < NT; ++t) dot[t] = dot_zero();
+    // Unrolled, or the sums would change registers in every round.
+#pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
       __builtin_prefetch(codes + kCodesAhead + 64 * j);
       const W raw = w_load(codes + 64 * j);
@@ -93,6 +95,7 @@ void gemm_q8(const uint8_t* codes, const uint16_t* scales, const Activations& x,
     for (int t = 0; t < NT; ++t) {
       dot[t] = dot_start8(x.code_sum[(token + static_cast<size_t>(t)) * groups + g]);
     }
+#pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) {
       __builtin_prefetch(codes + kCodesAhead + 64 * j);
       const P w = prepare8(w_load(codes + 64 * j));
