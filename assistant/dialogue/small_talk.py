@@ -54,7 +54,7 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
         "I'm fine, thank you. What can I do for you?",
     ),
     (
-        r"(?:good night|night night|nighty night|sleep (?:well|tight)|sweet dreams"
+        r"(?:good night|goodnight|night night|nighty night|sleep (?:well|tight)|sweet dreams"
         r"|i am (?:going|off|heading|ready)(?: now)?(?: to| for)? (?:bed|sleep))"
         r"(?: (?:now|everyone|then|sleep (?:well|tight)))*",
         "Good night.",

@@ -100,7 +100,7 @@ def test_claims_of_any_model_become_one_honest_sentence(
     manager: Manager, says: tuple[str, ...]
 ) -> None:
     manager._llm = Echo(*says)  # type: ignore[assignment]
-    assert answer(manager, "do you like clocks") == ("dialogue.talk", f"Sure. {HONEST} Bye.")
+    assert answer(manager, "are clocks any good") == ("dialogue.talk", f"Sure. {HONEST} Bye.")
 
 
 def test_what_is_not_understood_leaves_the_last_command_in_place(manager: Manager) -> None:

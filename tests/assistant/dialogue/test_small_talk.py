@@ -27,6 +27,7 @@ TALK = Path(__file__).parents[2] / "data" / "intents" / "talk.txt"
         ("in the morning", FOR_WHAT),
         ("how's it going today", "I'm fine, thank you. What can I do for you?"),
         ("good night", "Good night."),
+        ("goodnight everyone", "Good night."),
         ("I'm going to bed now", "Good night."),
         ("see you tomorrow", "Goodbye."),
         ("you are so helpful", "Thank you, that's kind."),
