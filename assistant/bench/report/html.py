@@ -19,12 +19,14 @@ p { margin: .5rem 0; } .soft, caption { color: var(--soft); }
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--bar); }
 table { border-collapse: collapse; width: 100%; } caption { text-align: left; padding: .25rem 0; }
 th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; }
 td.number, th.number { text-align: right; white-space: nowrap; }
-th[scope=row] { font-weight: normal; } td.bar { width: 35%; vertical-align: middle; }
+th[scope=row] { font-weight: normal; min-width: 7.5rem; overflow-wrap: anywhere; }
+td.bar { width: 35%; vertical-align: middle; }
 td.bar div { background: var(--bar); height: .8rem; border-radius: .2rem; min-width: 1px; }
 @media (max-width: 34rem) { body { font-size: .88rem; padding: .7rem; }
-  th, td { padding-right: .35rem; } td.bar { width: 20%; } }
+  th, td { padding-right: .35rem; } td.bar { width: 20%; }
+  td.number { white-space: normal; } }
 .better { color: var(--good); } .worse { color: var(--bad); }
 ul.cards { list-style: none; padding: 0; display: grid; gap: .6rem;
   grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); }
