@@ -41,13 +41,10 @@ class Kernel:
     @classmethod
     def fit(cls, rows: Floats, labels: NDArray[np.int64], n_labels: int) -> Kernel:
         """rows: scaled (n, width); labels: (n,)."""
-        from scipy.linalg import cho_factor, cho_solve, eigh
-
         width = rows.shape[1]
         kept = min(DIMENSIONS, width)
         spread = rows.T @ rows / np.float32(len(rows))
-        _, axes = eigh(spread, subset_by_index=(width - kept, width - 1))
-        axes = axes.astype(np.float16)
+        axes = np.linalg.eigh(spread)[1][:, width - kept :].astype(np.float16)
         places = rows @ axes.astype(np.float32)
         scales = np.abs(places).max(axis=0, initial=1e-6) / np.float32(127)
         points = np.rint(places / scales).astype(np.int8)
@@ -56,7 +53,7 @@ class Kernel:
         alike[np.diag_indices(len(rows))] += RIDGE
         wanted = np.zeros((len(rows), n_labels), np.float32)
         wanted[np.arange(len(rows)), labels] = 2
-        weights = cho_solve(cho_factor(alike, lower=True), wanted)
+        weights = np.linalg.solve(alike, wanted)
         return cls(axes, points, scales, weights.astype(np.float16))
 
     def likeness(self, places: Floats) -> Floats:
