@@ -144,12 +144,7 @@ def _engine(row: Row) -> list[str]:
         deepest = max(r["depth"] for r in stored)
         stored = [r for r in stored if r["depth"] == deepest]
         lines = [
-            (
-                f"{r['kv']}, {r['bits_mean']:.2f} bits",
-                r["kv_bytes"],
-                f"{r['kv_bytes'] / 1e6:.1f} MB",
-            )
-            for r in stored
+            (f"{r['kv']}, {r['bits_mean']:.2f} bits", mb(r), f"{mb(r):.1f} MB") for r in stored
         ]
         most = max(mb(r) for r in stored)
         caption = f"Memory of {deepest:,} tokens"
