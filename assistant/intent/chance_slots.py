@@ -90,7 +90,7 @@ def both(text: str, now: datetime) -> list[str] | None:
 def of_a_kind(text: str, now: datetime) -> list[str] | None:
     """As ``choices``, of things that are surely such, so that nothing need be said around them."""
     parts = _parts(text, _OR)
-    if parts is None:
+    if parts is None or " or " not in text.casefold():
         return None
     named = [part.casefold().removeprefix("a ") for part in parts]
     alike = any(all(name in kind for name in named) for kind in _ALIKE)

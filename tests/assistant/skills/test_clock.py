@@ -107,7 +107,7 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Talk:
             "switch to tokyo time",
             "I can't change the time zone of this device. It's 11 PM in Tokyo.",
         ),
-        ("is today monday", "Today is Tuesday."),
+        ("is today monday", "No, today is Tuesday."),
         ("what time will it be in two hours", "It will be 4 PM."),
         ("what time will it be in 12 hours", "It will be 2 AM tomorrow."),
         ("what time zone is japan in", "Japan is 9 hours ahead of UTC; it's 11 PM there now."),
