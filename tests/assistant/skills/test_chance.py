@@ -130,7 +130,14 @@ def test_choices_without_a_word_around_them(
 
 @pytest.mark.parametrize(
     "said",
-    ["sooner or later", "dead or alive", "is it fish or meat", "or", "banana bread", "peanut butter"],
+    [
+        "sooner or later",
+        "dead or alive",
+        "is it fish or meat",
+        "or",
+        "banana bread",
+        "peanut butter",
+    ],
 )
 def test_what_is_no_choice_of_things(grammar: Grammar, said: str) -> None:
     assert grammar.understand(said) is None
