@@ -89,6 +89,8 @@ def match_counted(tokens: Tokens, i: int, points: Points) -> Found | None:
         named = unit_at(tokens, number.end + 1)
         if named is None or number.value.denominator != 1:
             return None
+        if number.value != 1 and not word_at(tokens, named[1] - 1).endswith("s"):
+            return None  # "we are only three next week"
         count = int(number.value)
         length = Length().plus(number.value, _known(named[0]))
         return _toward(_Count(length, count, *named), sign, now, today=within), named[1]

@@ -20,6 +20,7 @@ DECADES = {
     "seventies": 70,
     "eighties": 80,
     "nineties": 90,
+    "noughties": 0,
     "tens": 10,
     "hundreds": 0,
     "thousands": 0,
@@ -88,8 +89,9 @@ def match_decade(tokens: Tokens, i: int, today: date) -> Period | None:
     years: int | None = None
     if text.isdecimal() and len(text) in (2, 4) and text.endswith("0"):
         end = skip(tokens, at + 1, "'")
-        if word_at(tokens, end) != "s" or not tokens[end].glued:
-            return None
+        parted = end < len(tokens) and not tokens[end].glued and not 1500 <= int(text) < 2100
+        if word_at(tokens, end) != "s" or parted:
+            return None  # "90 s" are seconds
         years, end = int(text), end + 1
         if len(text) == 2 and not (at > i or word_at(tokens, i - 1) in BEFORE_YEAR):
             return None
@@ -102,7 +104,10 @@ def match_decade(tokens: Tokens, i: int, today: date) -> Period | None:
             century = 2000
         named = skip(tokens, head.end, "-", "and") if head and century else at
         tens = DECADES.get(word_at(tokens, named))
-        if tens is None or (named == at and (tens < 20 or at == i)):
+        if text == "noughties":
+            return Period(date(2000, 1, 1), date(2010, 1, 1), at + 1, "decade")
+        since = word_at(tokens, i - 1) in ("in", "since", "from", "during")
+        if tens is None or (named == at and (tens < 20 or (at == i and not since))):
             return None
         years, end = century + tens, named + 1
     if years >= 1000:

@@ -26,7 +26,8 @@ def rest_of_day(points: Points, i: int) -> Found | None:
         last = instant(points.today, time(23, 59, 59), points.now)
         return moments(points.now, last), at + 1
     if word in ("later", "earlier", "late", "early"):
-        at = skip(points.tokens, at + 1, "in", "on")
+        whole = [token.text for token in points.tokens[at + 1 : at + 4]] == ["in", "the", "day"]
+        at = skip(points.tokens, at + 3 * whole + 1, "in", "on")
         day = points.day_at(at)
         if day is None or day.unit != "day" or day.loose:
             return None
@@ -42,6 +43,9 @@ def to_date(points: Points, i: int) -> Found | None:
     """Reads "to date", "year to date", "ytd"."""
     tokens, word = points.tokens, word_at(points.tokens, i)
     end = instant(points.today, time(0), points.now)
+    if word == "the" and word_at(tokens, i + 1) in ("year", "month", "quarter", "week"):
+        i += 1
+        word = word_at(tokens, i)
     unit = {"ytd": "year", "mtd": "month"}.get(word, "")
     if not unit and word in ("year", "month", "quarter", "week"):
         joint = [

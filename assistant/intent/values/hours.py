@@ -229,6 +229,8 @@ def match_part(tokens: Tokens, i: int) -> Hours | None:
     at, edge = i, ""
     word = word_at(tokens, at)
     if word in _EDGES:
+        if word == "mid" and "night" in (word_at(tokens, at + 1), word_at(tokens, at + 2)):
+            return None  # midnight
         edge = _EDGES[word]
         at = skip(tokens, at + 1, "-")
         while word_at(tokens, at) in ("in", "at", "the"):

@@ -56,9 +56,10 @@ _AFTER_YEAR = frozenset(
     i he she they it there this will please""".split()
 )
 
+_WEEK_OF = ("of", "starting", "beginning", "ending", "commencing")
 NAMED_BEGIN = frozenset(
     (
-        *("the", "month", "year", "cy", "fy", "q", "h", "week", "weekend", "this"),
+        *("the", "w", "month", "year", "cy", "fy", "q", "h", "week", "weekend", "this"),
         *(*AHEAD, *BEHIND, *HERE, *MONTHS, *SEASONS, *DECADES, *FEAST_BEGINS),
         *(*UNITS, *TEENS, *TENS, *FUSED, *ORDINALS, *SCALES),
     )
@@ -112,9 +113,11 @@ def _match_month(tokens: Tokens, i: int, today: date) -> Period | None:
         return None
     name = word_at(tokens, at + bool(relation))
     number, end = month
-    year = year_after(tokens, end, today)
+    year = year_after(tokens, end, today) or _short_year(tokens, end, today)
     if year is not None and not relation:
         return _month(date(year[0], number, 1), year[1])
+    if _ends_after_month(tokens, end, number):
+        return None  # "february 30"
     this_year = date(today.year, number, 1)
     if relation in HERE:
         verb = name in ("may", "march") and word_at(tokens, end) in ("or", "not", "be")
@@ -129,6 +132,23 @@ def _match_month(tokens: Tokens, i: int, today: date) -> Period | None:
     sure = name not in _VERBS or called or word_at(tokens, i - 1) in _BEFORE_VERB
     sure = sure and word_at(tokens, end) not in ("not", "be", "have", "i")
     return _month(_coming_month(number, today), end, yearless=True, loose=not sure)
+
+
+def _short_year(tokens: Tokens, i: int, today: date) -> tuple[int, int] | None:
+    """The 99 of "august 99", which is no day."""
+    word = word_at(tokens, i)
+    sign = i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].text in ":%"
+    if len(word) != 2 or not word.isdecimal() or int(word) < 32 or sign:
+        return None
+    return full_year(int(word), today), i + 1
+
+
+def _ends_after_month(tokens: Tokens, i: int, month: int) -> bool:
+    """Whether token i is a day that the month never has."""
+    days = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}.get(month, 31)
+    word = word_at(tokens, i)
+    ended = not word_at(tokens, i + 1)[:1].isalnum()
+    return len(word) == 2 and word.isdecimal() and days < int(word) < 32 and ended
 
 
 def _match_numeric_month(tokens: Tokens, i: int) -> Period | None:
@@ -151,10 +171,17 @@ def _year(number: int, end: int, *, loose: bool = False) -> Period | None:
     return Period(date(number, 1, 1), date(number + 1, 1, 1), end, "year", "", loose)
 
 
+def _has_four_digits(tokens: Tokens, i: int) -> bool:
+    word = word_at(tokens, i)
+    return len(word) == 4 and word.isdecimal()
+
+
 def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
     """Reads "2027", "year 247", "cy 2008", "nineteen twenty eight", "two thousand and five"."""
     at = skip(tokens, i, "the")
     if word_at(tokens, at) in ("year", "cy", "fy"):
+        if word_at(tokens, at + 1) == "of" and _has_four_digits(tokens, at + 2):
+            at += 1  # "the year of 2008"
         number = match_integer(tokens, at + 1)
         whole = number is not None and number.value.denominator == 1
         spoken = year_at(tokens, at + 1, today)
@@ -174,6 +201,8 @@ def _match_year(tokens: Tokens, i: int, today: date) -> Period | None:
         ended = not follow or not tokens[i + 1].is_word or follow in _AFTER_YEAR
         glued = i + 1 < len(tokens) and tokens[i + 1].glued and tokens[i + 1].text in "/.:%"
         glued = glued and i + 2 < len(tokens) and tokens[i + 2].glued
+        dashed = [token.text for token in tokens[i + 1 : i + 4] if token.glued]
+        glued = glued or (len(dashed) == 3 and dashed[0] == "-" == dashed[2])  # "2026-2-30"
         if len(word) != 4 or not 1500 <= int(word) < 2200 or glued or not (sure and ended):
             plain = len(word) == 4 and 1900 <= int(word) < 2100 and ended and not glued
             return _year(int(word), i + 1, loose=True) if plain else None
@@ -274,9 +303,11 @@ def _match_week_of_day(tokens: Tokens, i: int, today: date) -> Period | None:
     at = skip(tokens, i, "the")
     unit = word_at(tokens, at)
     opener = word_at(tokens, at + 1)
+    if [token.text for token in tokens[at : at + 3]] == ["w", "/", "c"]:
+        unit, opener, at = "week", "commencing", at + 1
     if word_at(tokens, i - 1) in ("every", "each"):
         return None
-    if unit in ("week", "weekend") and opener in ("of", "starting", "beginning", "ending"):
+    if unit in ("week", "weekend") and opener in _WEEK_OF:
         hit = match_day(tokens, skip(tokens, at + 2, "on"), today)
         day = of_day(hit) if hit else None
         return day and _around(day, unit, day.end)

@@ -44,7 +44,9 @@ def _phrases() -> dict[tuple[str, ...], Side]:
         **dict.fromkeys(("< =", "<=", "not over", "not above", "no over"), ("high", True)),
         **dict.fromkeys(("not exceed", "not exceeding", "not to exceed"), ("high", True)),
         **dict.fromkeys(("equal to", "equals to", "equals", "equal", "exactly"), ("both", True)),
-        **dict.fromkeys(("=", "is equal to"), ("both", True)),
+        **dict.fromkeys(("=", "is equal to", "equaling", "equaling to"), ("both", True)),
+        **dict.fromkeys(("at least or equal to", "equal to or at least"), ("low", True)),
+        **dict.fromkeys(("at most or equal to", "equal to or at most"), ("high", True)),
     }
     for words, end, other in ((_MORE, "low", "high"), (_LESS, "high", "low")):
         for word in words:
@@ -128,6 +130,11 @@ def _match_one(tokens: Tokens, i: int) -> Found | None:
         number = _match_bound(tokens, i + length)
         if number is None or _continues(tokens, i, number.end):
             return None
+        ending = _AFTER.get(tuple(token.text for token in tokens[number.end : number.end + 2]))
+        if side[0] == "both" and ending is not None:  # "equal to 20 or less (than)"
+            end = number.end + 2 + (word_at(tokens, number.end + 2) == "than")
+            if match_number(tokens, end) is None:
+                return _one_sided(number.value, ending), end
         return _one_sided(number.value, side), number.end
     return _match_ended(tokens, i)
 
@@ -161,11 +168,29 @@ def _match_ended(tokens: Tokens, i: int) -> Found | None:
     number = match_number(tokens, i)
     if number is None:
         return None
+    dashed = _match_dashed(tokens, i)
+    if dashed is not None:
+        return dashed
     words = tuple(token.text for token in tokens[number.end : number.end + 2])
     side = _AFTER.get(words)
     if side is None or word_at(tokens, number.end + 2) == "than":
         return None
     return _one_sided(number.value, side), number.end + 2
+
+
+def _match_dashed(tokens: Tokens, i: int) -> Found | None:
+    """Reads "10 - 20", two plain numbers with nothing else in the chain of dashes."""
+    ends = [word_at(tokens, at) for at in (i, i + 2)]
+    around = (word_at(tokens, i - 1), word_at(tokens, i + 3))
+    if word_at(tokens, i + 1) != "-" or any(sign in ("-", "+", "=", "/", "*") for sign in around):
+        return None
+    if not all(text.isdecimal() and text[0] != "0" for text in ends):
+        return None
+    worded = i + 3 < len(tokens) and tokens[i + 3].glued and tokens[i + 3].is_word
+    low, high = map(int, ends)
+    if low >= high or worded:
+        return None
+    return NumberRange(low, high, True, True, spanned=True), i + 3
 
 
 def _match_span(tokens: Tokens, i: int) -> Found | None:

@@ -124,8 +124,6 @@ def match_relative(tokens: Tokens, i: int, today: date) -> Period | None:
         at += 1
     word = word_at(tokens, at)
     if word in (*AHEAD, *BEHIND, *HERE):
-        if word == "last" and word_at(tokens, at - 1) in LASTING:
-            return None
         named = unit_at(tokens, at + 1)
         shift = 1 if word in AHEAD else -1 if word in BEHIND else 0
         if named is None or named[0] == "day" or word_at(tokens, named[1] - 1).endswith("s"):

@@ -83,7 +83,10 @@ class Points:
                 return None
         numbered = not word_at(tokens, period.end - 1).startswith("year")
         thirds = numbered and word in ("end", "beginning", "start")
-        return _edge_of(period, edge, thirds=thirds), edge
+        part = _edge_of(period, edge, thirds=thirds)
+        if word == "later" and part.first < self.today < part.stop:
+            part = replace(part, first=self.today)
+        return part, edge
 
     def _whole_at(self, i: int) -> Period | None:
         """The period at token i, where "the week" and "year" alone count too."""
@@ -99,7 +102,7 @@ class Points:
     def _rest_at(self, i: int) -> tuple[Period, str] | None:
         """Reads "the rest of the week": from today to its last day."""
         at = skip(self.tokens, i, "the")
-        if word_at(self.tokens, at) not in ("rest", "remainder"):
+        if word_at(self.tokens, at) not in ("rest", "remainder", "remaining"):
             return None
         at = skip(self.tokens, at + 1, "of")
         period = self._whole_at(at)
@@ -139,7 +142,9 @@ class Points:
 def _edge_of(period: Period, edge: str, *, thirds: bool) -> Period:
     """The first or last half of a period, or its middle; with ``thirds`` a third of a year."""
     first, stop = period.first, period.stop
-    if period.unit == "year" and edge != "mid":
+    if period.unit == "year" and edge == "mid":
+        first, stop = add_months(first, 4), add_months(first, 8)
+    elif period.unit == "year":
         months = 4 if thirds else 6
         if edge == "start":
             stop = add_months(first, months)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 
-from assistant.intent.values.bound import BOUND_BEGINS, Side, after_point, before_point
-from assistant.intent.values.calendar_day import skip
+from assistant.intent.values.bound import BOUND_BEGINS, before_point
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import Clock
 from assistant.intent.values.counted_period import match_counted, match_lasting
@@ -27,7 +26,7 @@ from assistant.intent.values.from_now import rest_of_day, to_date
 from assistant.intent.values.hours import HOURS_BEGIN, Hours, half_day, match_part
 from assistant.intent.values.moment import instant
 from assistant.intent.values.named_period import NAMED_BEGIN
-from assistant.intent.values.open_range import open_at, open_range
+from assistant.intent.values.open_range import match_bounded
 from assistant.intent.values.period import AHEAD, BEHIND, HERE, Period
 from assistant.intent.values.points import Point, Points
 from assistant.intent.values.range_value import Range, days, moments
@@ -125,7 +124,7 @@ class _RangeReader:
             return None
         try:
             found = [
-                self._bounded(i),
+                match_bounded(self._points, i, followed=self._follows(i, self._bounds)),
                 self._pair(i) if self._follows(i, self._joints) else None,
                 self._day_and_hours(i),
                 self._period(i),
@@ -169,7 +168,8 @@ class _RangeReader:
         part: Hours | None = None
         at = end = i
         edge = word_at(self.tokens, i)
-        if edge in ("early", "late") and self._points.day_at(i + 1):
+        relative = word_at(self.tokens, i + 1) in ("this", "next", "last")
+        if edge in ("early", "late") and (relative or self._points.day_at(i + 1)):
             at = end = i + 1  # "early tomorrow morning"
         else:
             edge = ""
@@ -320,13 +320,15 @@ class _RangeReader:
             return (days(*pair, self._now), end) if pair else None
         if not any(point.when is None or point.when.has_date for point in (first, last)):
             return None  # these are hours
+        if first.period is not None and last.when is not None and last.when.at == self._now:
+            return self._until_now(first.period, end)
         start_at, end_at = self._moment(first), self._moment(last)
         if start_at is None or end_at is None:
             return None
         if first.when and first.when.has_date and last.when and not last.when.has_date:
             end_at = self._next_like(end_at, start_at)
         if first.when and not first.when.has_date and last.when and last.when.has_date:
-            day = end_at.date()
+            day = self._now.date() if self._points.day_at(first.end + 1) else end_at.date()
             start_at = instant(day, start_at.timetz().replace(tzinfo=None), self._now)
         if end_at <= start_at:
             return None
@@ -336,6 +338,15 @@ class _RangeReader:
             stop = instant(last.period.stop, time(0), self._now) if last.period else end_at
             return Range(midnight, end_at, stop, True, False), end
         return moments(start_at, end_at), end
+
+    def _until_now(self, first: Period, end: int) -> Found | None:
+        """Reads "between january 22 and now": the last such day."""
+        if first.cycle and first.first > self._today:
+            first = first.moved(-1)
+        if first.first > self._today:
+            return None
+        start, today = (instant(day, time(0), self._now) for day in (first.first, self._today))
+        return Range(start, today, self._now, True, False), end
 
     def _moment(self, point: Point) -> datetime | None:
         if point.when is not None:
@@ -347,60 +358,3 @@ class _RangeReader:
         wall = moment.timetz().replace(tzinfo=None)
         on = instant(start.date(), wall, self._now)
         return on if on > start else instant(start.date() + timedelta(1), wall, self._now)
-
-    # open ranges
-
-    def _bounded(self, i: int) -> Found | None:
-        """Reads "since may", "before 5 pm tomorrow", "3 pm or later on monday", "feb 1st no
-        later than 6"."""
-        before = before_point(self.tokens, i)
-        if before is not None:
-            side, at = before
-            return self._side(side, at, i)
-        if not self._follows(i, self._bounds):
-            return None
-        start = skip(self.tokens, i, "from")
-        point = self._points.point_at(start)
-        if point and start > i and word_at(self.tokens, point.end) == "on":
-            return open_at("since", point, self._now), point.end + 1  # "from monday on"
-        if point is None or (point.period is not None and point.period.loose):
-            return None
-        day = point.period
-        inner = before_point(self.tokens, skip(self.tokens, point.end, ","))
-        if day is not None and day.unit == "day" and inner is not None and inner[0] != "since":
-            timed = self._points.reader.longest(inner[1], bare=True)
-            if timed and timed[0] and timed[0].has_time and not timed[0].has_date:
-                wall = timed[0].at.timetz().replace(tzinfo=None)
-                clock = self._points.reader.clock_at(inner[1])
-                if clock is not None and not clock.clock.exact:
-                    wall = wall.replace(hour=clock.clock.readings()[0].hour)
-                moment = instant(day.first, wall, self._now)
-                return open_range(inner[0], moment, moment, True, True), timed[1]
-        after = after_point(self.tokens, point.end)
-        if after is None:
-            return None
-        side, end = after
-        if point.when is not None and not point.when.has_date:
-            on = skip(self.tokens, end, "on")
-            named = self._points.day_at(on)
-            if named is not None and not named.loose:
-                wall = point.when.at.timetz().replace(tzinfo=None)
-                moment = instant(named.first, wall, self._now)
-                return open_range(side, moment, moment, True, True), named.end
-        return open_at(side, point, self._now), end
-
-    def _side(self, side: Side, at: int, i: int) -> Found | None:
-        at = skip(self.tokens, at, "around", "about", "approximately")
-        year = word_at(self.tokens, i) in ("than", "<", ">")
-        point = self._points.point_at(at, bare=side != "since" and not year)
-        hours = match_part(self.tokens, at)
-        if hours is not None and (point is None or hours.end >= point.end) and hours.sure:
-            start, stop = hours.coming(self._now)
-            found = Range(start, stop, stop, False, True)
-            return open_range(side, found.start, found.end, False, True), hours.end
-        if point is None or (point.period is not None and point.period.loose):
-            return None
-        word = word_at(self.tokens, i)
-        if word == "from" and point.when is not None and not point.when.has_date:
-            return None
-        return open_at(side, point, self._now), point.end

@@ -255,7 +255,8 @@ class Reader:
             return move(self.now, length, -1 if word == "before" else 1), at + 1
         if word == "on" and (length.seconds or length.months):
             return None
-        anchor = self.pieces(at + 1, bare=True)
+        anchor = self._anchor_day(at + 1) if not length.seconds else None
+        anchor = anchor or self.pieces(at + 1, bare=True)
         if anchor is None:
             return None
         when, end = anchor
@@ -265,6 +266,14 @@ class Reader:
             return None  # "3 minutes from today"
         moved = move(when.at, length, -1 if word == "before" else 1)
         return When(moved.at, True, when.has_time or bool(length.seconds)), end
+
+    def _anchor_day(self, i: int) -> Hit | None:
+        """A day alone: in "a week from today at nine" the hour is of the day a week from it."""
+        day = self.day_at(i)
+        clock = self.clock_at(self._after_links(day.end)) if day and day.options else None
+        if day is None or clock is None:
+            return None
+        return resolve(self.now, None, day, ""), day.end
 
     def _distant_day(self, i: int) -> DayHit | None:
         """Reads "in two days", "a week from tomorrow": a distance in days as a day."""
