@@ -30,6 +30,10 @@ def share(text: str, spans: list[Span[Any]]) -> list[Span[Any]]:
         weekday = bool(words) and words[0].strip(",") in WEEKDAYS
         if weekday and _in_named_week(folded, found[:i]):
             found[i] = _same_week(before, after)
+        elif len(words) == 1 and words[0].rstrip("stndrh").isdecimal():
+            found[i] = _same_month(before, after)
+        elif isinstance(before.value, (When, Range)) and before.value.has_time:
+            found[i] = _same_day(before, after)
     for i in range(len(found) - 1, 0, -1):
         before, after = found[i - 1], found[i]
         joint = folded[before.end : after.start].strip()
@@ -58,6 +62,39 @@ def _same_week(before: Span[Any], after: Span[Any]) -> Span[Any]:
     on = monday + timedelta(value.at.weekday())
     at = instant(on, value.at.timetz().replace(tzinfo=None), value.at)
     return replace(after, value=replace(value, at=at))
+
+
+def _same_month(before: Span[Any], after: Span[Any]) -> Span[Any]:
+    """The 18th of "july 17th, 18th or 19th"."""
+    first, value = before.value, after.value
+    if not isinstance(first, When) or not isinstance(value, When) or not first.has_date:
+        return after
+    days = 1 + value.at.day - first.at.day
+    if value.has_time or first.has_time or days < 2:
+        return after
+    on = first.at.date() + timedelta(days - 1)
+    return replace(after, value=replace(value, at=instant(on, time(0), value.at)))
+
+
+def _same_day(before: Span[Any], after: Span[Any]) -> Span[Any]:
+    """The 1 pm of "monday at 9 am or 1 pm", the second hours of "monday 1-3 pm or 5-6 pm"."""
+    first, value = before.value, after.value
+    if not first.has_date or isinstance(value, int | float) or type(first) is not type(value):
+        return after
+    if value.has_date or not value.has_time:
+        return after
+    if isinstance(value, When):
+        shift = first.at.date() - value.at.date()
+        at = instant(value.at.date() + shift, value.at.timetz().replace(tzinfo=None), value.at)
+        return replace(after, value=When(at, True, True))
+    if not isinstance(value, Range) or not (first.start and value.start and value.end):
+        return after
+    shift = first.start.date() - value.start.date()
+    start, end, stop = (
+        instant(at.date() + shift, at.timetz().replace(tzinfo=None), at)
+        for at in (value.start, value.end, value.stop or value.end)
+    )
+    return replace(after, value=Range(start, end, stop, True, True))
 
 
 def _same_hours(before: Span[Any], after: Span[Any]) -> Span[Any]:

@@ -23,6 +23,10 @@ _SUMS = frozenset(
 """After these "by 3", "from 8" and "at 20" name no hour."""
 _MEASURED = frozenset("volume brightness level speed thermostat temperature degrees".split())
 _WORDS_TOO = frozenset(("sun", "sat", "wed"))
+_LABELLED = frozenset(
+    """building bldg room suite floor page chapter apartment apt flat gate platform terminal
+    channel bus tram route number all these those""".split()
+)
 _BEFORE_SHORT = frozenset(
     ("", "on", "next", "this", "last", "every", "by", "until", "till", "for", "from", "before")
 ) | {",", "or", "after", "past", "coming"}
@@ -43,6 +47,11 @@ def is_cue(tokens: Tokens, i: int) -> bool:
     if word == "for":
         return word_at(tokens, i + 2) != "at"  # "a table for 2 at the harbour"
     return word != "@" or not tokens[i].glued
+
+
+def is_labelled(tokens: Tokens, i: int) -> bool:
+    """Whether a bare number at token i is no hour: "room 4 this afternoon", "all four"."""
+    return word_at(tokens, i - 1) in _LABELLED
 
 
 class Doubts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from assistant.intent.values.calendar_day import MONTHS, skip
 from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.number import match_number, plain
 from assistant.intent.values.span import Span
@@ -75,7 +76,7 @@ _OTHERS = {
     "megahertz": "mhz",
     "kilowatt hour": "kwh",
     "mile per hour": "mph",
-    "kilometer per hour": "kmh kph",
+    "kilometer per hour": "kmh kph kmph",
     "degree": "degree degrees",
     "radian": "rad radian radians",
     "turn": "turn turns",
@@ -99,6 +100,7 @@ def _units() -> dict[str, str]:
     return units
 
 
+_AFTER_IN = ("the", "a", "an", "my", "our", "this", "that", "all", "total")
 _UNITS = _units()
 _AGES = {
     "year": "year years yr yrs",
@@ -122,18 +124,28 @@ def find_measures(text: str) -> list[Span[Measure]]:
         at = number.end + (word_at(tokens, number.end) in ("-", "<", "a", "an"))
         if number.value == Fraction(1, 2) and word_at(tokens, i) == "a":
             at = number.end  # "a half turn"
-        unit = _unit_at(tokens, at)
+        bracketed = word_at(tokens, at) in ("(", "[") and word_at(tokens, at + 2) in (")", "]")
+        unit = _unit_at(tokens, at + bracketed)
+        unit = None if unit and _is_code(tokens, i, unit[1]) else unit
         if unit is None:
             i = number.end
             continue
-        value, (name, end) = number.value, unit
-        inches = match_number(tokens, end) if name == "foot" else None
+        value, (name, end) = number.value, (unit[0], unit[1] + bracketed)
+        inches = match_number(tokens, skip(tokens, end, "and")) if name == "foot" else None
         rest = _unit_at(tokens, inches.end) if inches else None
         if inches is not None and rest is not None and rest[0] == "inch":
             value, end = value + inches.value * _FEET, rest[1]
         spans.append(Span(tokens[i].start, tokens[end - 1].end, _of(value, name)))
         i = end
     return spans
+
+
+def _is_code(tokens: Tokens, i: int, end: int) -> bool:
+    """True for "24703L202" and "scp-173m", which are names of things."""
+    if end < len(tokens) and tokens[end].glued and tokens[end].is_number:
+        return True
+    dashed = i > 1 and tokens[i].glued and tokens[i - 1].text == "-" and tokens[i - 1].glued
+    return dashed and tokens[end - 1].glued and tokens[i - 2].text not in "/-"
 
 
 def _of(value: Fraction, unit: str) -> Measure:
@@ -151,6 +163,8 @@ def _unit_at(tokens: Tokens, i: int) -> tuple[str, int] | None:
         return (_UNITS[base_word], i + 2) if base_word in _UNITS else None
     name = _UNITS.get(word)
     number = tokens[i - 1].is_number if 0 < i < len(tokens) else False
+    if word == "in" and not tokens[i].glued and (follow in MONTHS or follow in _AFTER_IN):
+        return None  # "for 2 in april"
     if name is None or (word in _SHORT and not number):
         return None
     end = i + 1

@@ -153,6 +153,9 @@ _KINDS = frozenset(
 _CODES = frozenset(word for word in _WORDS if len(word) == 3 and _WORDS[word] == word.upper())
 
 
+_SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+
+
 def parse_money(text: str) -> Money | None:
     """The sum that the whole text is, or None; a bare number is none."""
     tokens = tokenize(text)
@@ -204,6 +207,9 @@ def _match_money(tokens: Tokens, i: int) -> tuple[Money, int] | None:
     unit = _unit_at(tokens, end)
     if unit is None:
         return None
+    millions = word_at(tokens, unit[1])
+    if millions in _SCALES:  # "75 usd million"
+        return Money(plain(value * _SCALES[millions]), unit[0]), unit[1] + 1
     change = _change_at(tokens, *unit)
     if change is not None and value.denominator == 1:
         value, end = value + change[0], change[1]
@@ -220,6 +226,10 @@ def _before_number(tokens: Tokens, i: int) -> tuple[tuple[str, int] | None, int]
     if follow == "$" and word in ("c", "ca", "a", "au", "us", "nz", "hk", "s"):
         dollars = {"c": "CAD", "ca": "CAD", "a": "AUD", "au": "AUD", "nz": "NZD", "hk": "HKD"}
         return (dollars.get(word, "USD" if word == "us" else "SGD"), 1), i + 2
+    if follow == "$" and word in _CODES and word_at(tokens, i + 2)[:1].isdecimal():
+        return (_WORDS[word], 1), i + 2  # "mxn$ 15"
+    if follow[:1].isdecimal() and word in ("dollar", "euro", "pound"):
+        return (_WORDS[word], 1), i + 1
     if follow[:1].isdecimal() and word in _CODES and word not in ("try", "cop", "ron", "all"):
         return (_WORDS[word], 1), i + 1
     if follow[:1].isdecimal() and word[:1] == "m" and word[1:] in _CODES:

@@ -17,14 +17,15 @@ Found = tuple[Range, int]
 """A range and the index after its words."""
 
 
-def open_at(side: Side, point: Point, now: datetime) -> Range:
-    """The range on one side of a point; "since may" is since the last one."""
+def open_at(side: Side, point: Point, now: datetime, *, past: bool = False) -> Range:
+    """The range on one side of a point; past: "since may" is since the last one, "from may on"
+    is not."""
     if point.when is not None:
         at, when = point.when.at, point.when
         return open_range(side, at, at, when.has_date, True)
     period = point.period
     assert period is not None
-    if side == "since" and period.cycle and period.first > now.date():
+    if past and period.cycle and period.first > now.date():
         period = period.moved(-1)
     start = instant(period.first, time(0), now)
     stop = instant(period.stop, time(0), now)
@@ -109,7 +110,8 @@ def _side(points: Points, side: Side, at: int, i: int) -> Found | None:
     word = word_at(tokens, i)
     if word == "from" and point.when is not None and not point.when.has_date:
         return None
-    return open_at(side, point, points.now), point.end
+    past = any(word_at(tokens, place) == "since" for place in range(i, at))
+    return open_at(side, point, points.now, past=past), point.end
 
 
 def _match_farther(points: Points, i: int) -> Found | None:

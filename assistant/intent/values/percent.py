@@ -131,7 +131,7 @@ def _match_level(tokens: Tokens, i: int) -> tuple[Level, int, bool] | None:
 
 def _percent_sign_end(tokens: Tokens, i: int) -> int:
     """The index after a percent sign or word at token i; i when there is none."""
-    if word_at(tokens, i) in ("%", "percent", "percentage"):
+    if word_at(tokens, i) in ("%", "percent", "percents", "percentage"):
         return i + 1
     if word_at(tokens, i) == "per" and word_at(tokens, i + 1) == "cent":
         return i + 2

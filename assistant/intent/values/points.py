@@ -72,7 +72,8 @@ class Points:
             return self._rest_at(i)
         at += 1
         of = False
-        while word_at(tokens, at) in ("of", "in", "-"):
+        verb = word in ("start", "end", "close") and word_at(tokens, at) == "in"
+        while not verb and word_at(tokens, at) in ("of", "in", "-"):
             at, of = at + 1, True
         period = self._whole_at(at)
         if period is None:

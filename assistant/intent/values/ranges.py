@@ -32,15 +32,16 @@ from assistant.intent.values.points import Point, Points
 from assistant.intent.values.range_value import Range, days, moments
 from assistant.intent.values.span import Span
 from assistant.intent.values.tokens import tokenize
+from assistant.intent.values.weekday import in_week_after
 
 Found = tuple[Range, int]
 """A range and the index after its words."""
 
 _DAY_LINKS = (",", "on", "at", "in", "for", "-", "of", "from", "@")
 _OPENERS = frozenset(
-    """within over during throughout for a an the few several couple rest remainder end middle mid
-    close beginning start early late earlier later tonight tonite now today tomorrow to ytd mtd
-    year month""".split()
+    """within over during throughout for a an the few several couple rest remainder remaining end
+    middle mid close beginning start early late earlier later tonight tonite now today tomorrow to
+    ytd mtd year month""".split()
 )
 _PREPOSITIONS = ("in", "at", "on", "during", "over", "throughout")
 _PART_DAYS = {"this": 0, "last": -1, "past": -1, "next": 1, "following": 1, "previous": -1}
@@ -174,6 +175,12 @@ class _RangeReader:
         else:
             edge = ""
         while at < len(self.tokens):
+            if day is not None and day.cycle == "week" and (hours or part):
+                moved = in_week_after(self.tokens, at, day.first, self._today)
+                if moved is not None:  # "wednesday evening next week"
+                    day = Period(moved[0], moved[0] + timedelta(1), moved[1], "day")
+                    at = end = moved[1]
+                    continue
             if day is None and (dated := self._part_of_named_day(at)):
                 day, part, at = dated[0], part or dated[1], dated[2]
                 end = at

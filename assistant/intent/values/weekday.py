@@ -100,7 +100,7 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
     if dated is not None:
         return dated
     # "sun", "sat" and "wed" are words too
-    short = not tokens[end - 1].text.endswith("day")
+    short = word_at(tokens, at + bool(relation)) in ("sun", "sat", "wed")
     options = (today + timedelta(ahead), today + timedelta(ahead + 7))
     return DayHit(options, end, loose=short, skip_today=True)
 
@@ -121,6 +121,12 @@ def _week_shift(tokens: Tokens, i: int) -> tuple[int, int] | None:
 def _in_week(today: date, shift: int, weekday: int, end: int) -> DayHit:
     monday = today - timedelta(today.weekday())
     return DayHit((monday + timedelta(7 * shift + weekday),), end)
+
+
+def in_week_after(tokens: Tokens, i: int, on: date, today: date) -> tuple[date, int] | None:
+    """What follows the weekday and hour of "monday at 5 next week": the day in that week."""
+    week = _week_shift(tokens, skip(tokens, i, "of", ","))
+    return (_in_week(today, week[0], on.weekday(), 0).options[0], week[1]) if week else None
 
 
 def _match_dated_weekday(tokens: Tokens, i: int, weekday: int, today: date) -> DayHit | None:

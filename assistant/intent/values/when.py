@@ -9,7 +9,6 @@ minutes and seconds ("in 3 hours") are elapsed time; days and longer keep the wa
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 from functools import cache
 from itertools import pairwise
@@ -20,13 +19,14 @@ from assistant.intent.values.cardinal import Tokens, word_at
 from assistant.intent.values.clock import ClockHit, match_clock
 from assistant.intent.values.date import match_day
 from assistant.intent.values.day_part import match_day_part
-from assistant.intent.values.doubt import CUES, LINKS, Doubts, is_cue
+from assistant.intent.values.doubt import CUES, LINKS, Doubts, is_cue, is_labelled
 from assistant.intent.values.duration import Length, match_length
 from assistant.intent.values.moment import When, instant, move, resolve
 from assistant.intent.values.number import match_number
+from assistant.intent.values.owner import unowned
 from assistant.intent.values.span import Span
-from assistant.intent.values.tokens import Token, fold, tokenize
-from assistant.intent.values.weekday import weekday_at
+from assistant.intent.values.tokens import fold, tokenize
+from assistant.intent.values.weekday import in_week_after, weekday_at
 
 _NOW = [
     phrase.split()
@@ -36,6 +36,8 @@ _NOW = [
     ).split("|")
 ]
 _NOW_BEGINS = frozenset(words[0] for words in _NOW)
+_WHOLES = ("week", "month", "year", "weekend")
+"""Days that stand for these: "3 next week" is no hour."""
 _DAYS_THAT_END = ("today", "tomorrow", "yesterday")
 _HEDGES = ("about", "around", "roughly", "approximately", "exactly", "just", "under", "over")
 _AFTER_BARE = {
@@ -124,12 +126,16 @@ class Reader:
     def __init__(self, tokens: Tokens, now: datetime, day_first: bool) -> None:
         if now.utcoffset() is None:
             raise ValueError("now must have a time zone")
-        self.tokens = tokens = [_unowned(tokens, i) for i in range(len(tokens))]
+        self.tokens = tokens = [unowned(tokens, i) for i in range(len(tokens))]
         self.now = now
         # the same place is looked at many times
         self.length_at = cache(lambda i: match_length(tokens, i))
-        self.clock_at = cache(lambda i: match_clock(tokens, i))
+        self.clock_at = cache(self._clock_at)
         self.bare_day_at = cache(lambda i: match_day(tokens, i, now.date(), day_first=day_first))
+
+    def _clock_at(self, i: int) -> ClockHit | None:
+        hit = match_clock(self.tokens, i)
+        return None if hit and hit.bare and is_labelled(self.tokens, i) else hit
 
     def longest(self, i: int, *, bare: bool) -> Hit | None:
         """The longest moment that begins at token i; a bare hour only when ``bare``."""
@@ -287,7 +293,7 @@ class Reader:
         """A time of day, a day and a part of the day, each at most once, in any order."""
         clock: ClockHit | None = None
         day: DayHit | None = None
-        part, named_day, end, at = "", False, i, i
+        part, named_day, whole, end, at = "", False, False, i, i
         while at < len(self.tokens):
             clock_hit = None if clock else self._surely(self.clock_at(at))
             if clock_hit and clock_hit.bare and word_at(self.tokens, clock_hit.end) == "second":
@@ -314,15 +320,24 @@ class Reader:
                 part, day = part_hit.part, day or part_hit.day
             elif day_hit and ends[1] == best:
                 day, named_day = day_hit, True
+                whole = word_at(self.tokens, best - 1) in _WHOLES and not weekday_at(
+                    self.tokens, at
+                )
             elif clock_hit:
                 clock, bare = clock_hit, bare or is_cue(self.tokens, at - 1)
             at = end = best
+            if day and len(day.options) == 2 and named_day and (clock or part) and best != ends[1]:
+                week = in_week_after(self.tokens, end, day.options[0], self.now.date())
+                weekly = (day.options[1] - day.options[0]).days == 7
+                if week is not None and weekly:  # "monday at 5 next week"
+                    day, at = DayHit((week[0],), week[1]), week[1]
+                    end = at
             if clock and day and day.yearless and day.options and best == ends[0]:
                 year = year_at(self.tokens, end, self.now.date())
                 if year is not None and word_at(self.tokens, end).isdecimal():
                     day, at = day.in_year(year[0]), year[1]  # "oct 26 15:50:06 2016"
                     end = at
-        if clock and clock.bare and not (bare or named_day or part):
+        if clock and clock.bare and not (bare or (named_day and not whole) or part):
             return None
         if end == i:
             return None
@@ -366,24 +381,6 @@ class Reader:
         while word_at(self.tokens, i) in LINKS:
             i += 1
         return i
-
-
-_OWNERS = frozenset(
-    """today tomorrow yesterday tonight morning afternoon evening night monday tuesday wednesday
-    thursday friday saturday sunday weekend""".split()
-)
-
-
-def _unowned(tokens: Tokens, i: int) -> Token:
-    """The token as the day that owns something: "tomorrow's weather", "todays news"."""
-    text = tokens[i].text
-    if text in ("todays", "tomorrows", "tonights", "yesterdays"):
-        return replace(tokens[i], text=text[:-1])
-    owner = text.removesuffix("'s")
-    relative = word_at(tokens, i - 1) in ("this", "next", "last")
-    if owner != text and (owner in _OWNERS or (owner in ("week", "month", "year") and relative)):
-        return replace(tokens[i], text=owner)
-    return tokens[i]
 
 
 def _in_week_of(day: DayHit, weekday: int, end: int) -> DayHit:

@@ -19,7 +19,9 @@ from assistant.intent.values.zone_names import NAMES_BY_ZONE, REGIONS
 _AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
 _NOT_PLACES = frozenset(("easter", "midway", "center", "act", "west", "north", "south", "yap"))
 _NOISE = re.compile(r"[^\w\s'+-]+")
-_ENDS = re.compile(r"(?: standard| local)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$")
+_ENDS = re.compile(
+    r"(?: standard| local| daylight(?: savings?)?)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$"
+)
 _OFFSET = re.compile(r"^(?:utc|gmt) ?(\+|-|plus|minus) ?(.+)$")
 _LONGEST_TOWN = 3
 """Words."""
@@ -62,7 +64,7 @@ _WORD = re.compile(r"(?:utc|gmt) ?[+-] ?\d{1,2}h?|[^\W\d_]+(?:'[^\W\d_]+)*")
 _LONGEST_ZONE = 5
 """Words."""
 _LETTERS = re.compile(
-    r"(?:[ecmp](?:s|d|ds)?t|ak[sd]t|hst|[ac]est|cet|eet|wet|bst|ist|jst|msk|utc|gmt)$"
+    r"(?:[ecmp](?:s|d|ds)?t|ak[sd]t|hst|[ac]est|aedt|cet|eet|wet|bst|ist|jst|msk|utc|gmt)$"
 )
 
 
