@@ -20,6 +20,9 @@ _AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "India
 _NOT_PLACES = frozenset(("easter", "midway", "center", "act", "west", "north", "south", "yap"))
 _NOISE = re.compile(r"[^\w\s'+-]+")
 _ENDS = re.compile(
+    r"(?: standard| local| daylight(?: savings?)?)? (?:time(?: zone)?|timezone)$"
+    r"| (?:right now|now|today)$"
+)
     r"(?: standard| local| daylight(?: savings?)?)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$"
 )
 _OFFSET = re.compile(r"^(?:utc|gmt) ?(\+|-|plus|minus) ?(.+)$")
