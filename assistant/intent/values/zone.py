@@ -23,8 +23,6 @@ _ENDS = re.compile(
     r"(?: standard| local| daylight(?: savings?)?)? (?:time(?: zone)?|timezone)$"
     r"| (?:right now|now|today)$"
 )
-    r"(?: standard| local| daylight(?: savings?)?)? (?:time(?: zone)?|timezone)$| (?:right now|now|today)$"
-)
 _OFFSET = re.compile(r"^(?:utc|gmt) ?(\+|-|plus|minus) ?(.+)$")
 _LONGEST_TOWN = 3
 """Words."""
