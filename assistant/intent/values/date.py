@@ -43,7 +43,6 @@ from assistant.intent.values.weekday import (
 
 _NEAR = {
     "today": 0,
-    "current date": 0,
     "tomorrow": 1,
     "tmrw": 1,
     "tmr": 1,

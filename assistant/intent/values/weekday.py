@@ -99,8 +99,8 @@ def match_weekday(tokens: Tokens, i: int, today: date) -> DayHit | None:
     dated = _match_dated_weekday(tokens, end, day, today)
     if dated is not None:
         return dated
-    # "sun", "sat" and "wed" are words too
-    short = word_at(tokens, at + bool(relation)) in ("sun", "sat", "wed")
+    # "sun", "sat" and "wed" are words too, and "mon" is one in French
+    short = word_at(tokens, at + bool(relation)) in ("sun", "sat", "wed", "mon")
     options = (today + timedelta(ahead), today + timedelta(ahead + 7))
     return DayHit(options, end, loose=short, skip_today=True)
 

@@ -119,3 +119,8 @@ def test_measures_and_names_of_things() -> None:
     ]
     assert found == [(12, "kilogram"), (5.5, "foot")]
     assert not find_measures("part 731L90 of abc-12m, together for 3 in may")
+
+
+@pytest.mark.parametrize("text", ["Arrête mon minuteur", "mon petit chien", "the sun is out"])
+def test_short_weekdays_that_are_words(text: str) -> None:
+    assert not find_times(text, NOW)
