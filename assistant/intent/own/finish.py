@@ -43,11 +43,14 @@ def with_whole_numbers(marks: tuple[Mark, ...], text: str) -> tuple[Mark, ...]:
 
     "half minutes" out of "six and a half minutes" would be another number than was said.
     """
+    if not marks:
+        return marks
+    numbers = [(s.start, s.end) for s in (*find_durations(text), *find_numbers(text))]
     found = []
     for mark in marks:
         start, end = mark.start, mark.end
-        for span in (*find_durations(text), *find_numbers(text)):
-            if span.start < end and start < span.end:
-                start, end = min(start, span.start), max(end, span.end)
+        for first, last in numbers:
+            if first < end and start < last:
+                start, end = min(start, first), max(end, last)
         found.append(Mark(start, end, mark.slot))
     return tuple(found)
