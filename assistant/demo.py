@@ -38,7 +38,7 @@ class Question:
 
 QUESTIONS = (
     Question("What time is it?", "clock.time"),
-    Question("Set a timer for ten minutes called pasta.", "timer.set"),
+    Question("Set a timer for ten minutes.", "timer.set"),
     Question("Tell me something nice about cats.", "dialogue.talk"),
 )
 
